@@ -101,6 +101,8 @@ class RecallFilter:
         source: Who wrote it.
         run_id: Which run wrote it.
         key: The slot it fills.
+        pinned: Only what is pinned.
+        extra: Further conditions of a caller inside the project.
     """
 
     types: tuple[MemoryType, ...] = ()
@@ -117,5 +119,5 @@ class RecallFilter:
     source: str | None = None
     run_id: str | None = None
     key: str | None = None
-    pinned: bool | None = None
+    pinned: bool = False
     extra: Where = field(default_factory=Where)

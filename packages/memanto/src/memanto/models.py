@@ -122,6 +122,8 @@ class Memory:
             retirement that came later is not shown.
         valid_from: From when it was true in the world, or `None`.
         valid_to: Until when it was true in the world (exclusive), or `None`.
+        begins: Start of its truth as the store reckons it: `valid_from`, else when it was recorded if it
+            follows another value of its slot, else `None` (since ever).
         type_guessed: The type was classified from the text rather than given.
         parent_id: The memory this one is a part of, when a long text was split.
         part: 1-based number of this part under its parent, or 0.
@@ -144,6 +146,7 @@ class Memory:
     status: Status = Status.ACTIVE
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    begins: datetime | None = None
     supersedes: tuple[str, ...] = ()
     superseded_by: str | None = None
     decision: Decision | None = None

@@ -1,0 +1,567 @@
+"""`Memanto`: the verbs of memory for one agent."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from memanto.errors import InvalidInputError, NotFoundError
+from memanto.filters import RecallFilter
+from memanto.ids import check_agent_id
+from memanto.models import (
+    DEFAULT_LIMIT,
+    MEMORY_GROUPS,
+    Agent,
+    Draft,
+    Memory,
+    MemoryType,
+    Provenance,
+    Receipt,
+    Recollection,
+    Status,
+)
+from memanto.times import utc, utc_now
+
+if TYPE_CHECKING:
+    from memanto.embedding.port import Embedder, Reranker
+    from memanto.engine.port import Engine
+    from memanto.maintenance import Checkup, StoreStatus
+    from memanto.memory.change import By, Editor
+    from memanto.memory.namespace import Namespace
+    from memanto.memory.prepare import Defaults
+    from memanto.memory.reindex import Reindexed
+    from memanto.memory.remember import Writer
+    from memanto.memory.spaces import Space
+    from memanto.portability.jsonl import ImportReport
+    from memanto.stores import Store
+
+
+class LexicalOnlyWarning(UserWarning):
+    """No embedder is available, so recall finds words and not meanings."""
+
+
+class Memanto:
+    """The memory of one agent.
+
+    Use it as a context manager, or call `open` and `close`. Every method may be called from any thread.
+    What a write returns is durable and readable. Methods that take an id accept a unique prefix of it.
+
+    Args:
+        agent: The agent id, the namespace every surface shares. It is created by the first write.
+        store: `Embedded(path)`, `InMemory()` or `Server(url)`. Default: what the user configured, which is
+            the embedded store in `$MEMANTO_HOME` unless they chose a server.
+        embedder: An `Embedder`; `None` for words only; `"default"` for the configured model.
+        reranker: A `Reranker`, or `"default"` for the offline cross-encoder, loaded on first use.
+        source: Who writes, where a memory does not say so itself.
+        provenance: Of memories that do not say so themselves.
+        actor: The person or process behind the writer.
+        run_id: The run that memories of this handle belong to.
+        create: Create the agent at the first write; `False` makes that a `NotFoundError`.
+        clock: Tells the time (aware); for tests.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        *,
+        store: Store | None = None,
+        embedder: Embedder | None | Literal["default"] = "default",
+        reranker: Reranker | None | Literal["default"] = "default",
+        source: str = "user",
+        provenance: Provenance | str = Provenance.EXPLICIT_STATEMENT,
+        actor: str | None = None,
+        run_id: str | None = None,
+        create: bool = True,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.agent = check_agent_id(agent)
+        self._store = store
+        self._embedder_choice = embedder
+        self._reranker_choice = reranker
+        self._source = source
+        self._provenance = provenance
+        self._actor = actor
+        self._run_id = run_id
+        self._create = create
+        self._clock = clock
+        self._engine: Engine | None = None
+        self._embedder: Embedder | None = None
+        self._reranker: Reranker | None = None
+        self._resolved: set[str] = set()
+        self._lock = threading.RLock()
+
+    # -- life ---------------------------------------------------------------------------------------
+    def open(self) -> Self:
+        """Connect to the store. Calling it again does nothing."""
+        with self._lock:
+            if self._engine is None:
+                if self._store is None:
+                    from memanto.composition import configured_store
+
+                    self._store = configured_store()
+                engine = self._store.connect(self._clock)
+                engine.open()
+                self._engine = engine
+        return self
+
+    def close(self) -> None:
+        """Flush and let go of the store. Calling it again does nothing."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+            if engine is not None and self._store is not None:
+                engine.close()
+                self._store.release()
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # -- writing ------------------------------------------------------------------------------------
+    def remember(
+        self,
+        content: str | Draft,
+        *,
+        type: MemoryType | str | None = None,  # noqa: A002 - the word users know it by
+        title: str | None = None,
+        tags: Iterable[str] = (),
+        confidence: float | None = None,
+        provenance: Provenance | str | None = None,
+        source: str | None = None,
+        source_ref: str | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        key: str | None = None,
+        run_id: str | None = None,
+        actor: str | None = None,
+        pinned: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Store one memory and return a receipt made after reading it back.
+
+        The same text while it is current is the same memory. A value under `key` is the next version of the
+        memory that has the key. Secrets are redacted first. A text of more than 10,000 characters is split
+        under a parent.
+
+        Args:
+            content: The text, or a complete `Draft` (then no other argument applies).
+            type: One of the 13 types; guessed from the text when missing.
+            title: At most 100 characters; the text's first words when missing.
+            tags: At most 20 of 1..64 characters.
+            confidence: 0..1.
+            provenance: How it is known. An inferred fact is quarantined.
+            source: Who says so: 1..64 of `[A-Za-z0-9._-]`.
+            source_ref: Where it comes from, at most 512 characters.
+            valid_from: Aware time from when it is true in the world.
+            valid_to: Aware time until when it is true, exclusive.
+            key: Slot, at most 256 characters.
+            run_id: The run that writes it.
+            actor: The person or process behind the source.
+            pinned: Keep it in front of every brief.
+            metadata: JSON of at most 16,384 bytes.
+            dry_run: Check everything and store nothing.
+
+        Raises:
+            InvalidInputError: A value breaks its limit; nothing is stored.
+            NotFoundError: The agent does not exist and `create` is off.
+            VersionConflictError: Others kept changing the same memory.
+        """
+        if isinstance(content, Draft):
+            draft = content
+        else:
+            from memanto.memory.validation import coerce_provenance, coerce_type
+
+            draft = Draft(
+                content=content,
+                type=None if type is None else coerce_type(type),
+                title=title,
+                tags=tuple(tags),
+                confidence=confidence,
+                provenance=None if provenance is None else coerce_provenance(provenance),
+                source=source,
+                source_ref=source_ref,
+                valid_from=valid_from,
+                valid_to=valid_to,
+                key=key,
+                run_id=run_id,
+                actor=actor,
+                pinned=pinned,
+                metadata=metadata or {},
+            )
+        return self.remember_many([draft], dry_run=dry_run)[0]
+
+    def remember_many(self, drafts: Iterable[Draft], *, dry_run: bool = False) -> list[Receipt]:
+        """Store up to 1,000 memories in order; all are checked before the first is stored.
+
+        Raises:
+            InvalidInputError: One breaks a limit; the message says which, and nothing is stored.
+        """
+        return self._write(list(drafts), dry_run=dry_run)
+
+    def _write(self, drafts: Sequence[Draft], *, dry_run: bool) -> list[Receipt]:
+        self._ensure_agent()
+        writer, defaults = self._writer(), self._defaults()
+        act = writer.preview if dry_run else writer.remember
+        return act(drafts, defaults, now=self._clock())
+
+    def edit(self, id: str, *, reason: str = "", expected_version: int | None = None, **changes: Any) -> Receipt:  # noqa: A002
+        """Append a version with other contents.
+
+        Args:
+            id: Id or unique prefix.
+            reason: Why, for the history.
+            expected_version: The version the change was made on.
+            **changes: `content`, `type`, `title`, `tags`, `confidence`, `provenance`, `source`,
+                `source_ref`, `valid_from`, `valid_to` or `metadata`.
+
+        Raises:
+            VersionConflictError: Somebody else was faster.
+        """
+        return self._editor().edit(self._id(id), changes, self._by(reason), expected_version=expected_version)
+
+    def verify(self, id: str, *, reason: str = "", confidence: float | None = None) -> Receipt:  # noqa: A002
+        """Record that a memory was checked; a quarantined one is believed from now on."""
+        from memanto.memory.validation import check_confidence
+
+        sure = None if confidence is None else check_confidence(confidence)
+        return self._editor().verify(self._id(id), self._by(reason), confidence=sure)
+
+    def quarantine(self, id: str, *, reason: str = "") -> Receipt:  # noqa: A002
+        """Demote a memory that proved wrong: recallable on request only."""
+        return self._editor().quarantine(self._id(id), self._by(reason))
+
+    def expire(self, id: str, *, reason: str = "") -> Receipt:  # noqa: A002
+        """Retire a memory that is no longer true or needed; `restore` brings it back."""
+        return self._editor().expire(self._id(id), self._by(reason))
+
+    def restore(self, id: str, *, reason: str = "") -> Receipt:  # noqa: A002
+        """Bring back what was expired, superseded or quarantined."""
+        return self._editor().restore(self._id(id), self._by(reason))
+
+    def supersede(self, old: str, new: str, *, reason: str = "") -> Receipt:
+        """Record that memory `new` took the place of memory `old`, which stays in history."""
+        return self._editor().supersede(self._id(old), self._id(new), self._by(reason))
+
+    def pin(self, id: str) -> Receipt:  # noqa: A002
+        """Keep a memory in front of every brief."""
+        return self._editor().pin(self._id(id), self._by(""), pinned=True)
+
+    def unpin(self, id: str) -> Receipt:  # noqa: A002
+        """Take back `pin`."""
+        return self._editor().pin(self._id(id), self._by(""), pinned=False)
+
+    def forget(self, *ids: str, reason: str = "") -> list[Receipt]:
+        """Erase memories with all their versions; tombstones without text remain.
+
+        Embedded: no byte of their text is left in the store when this returns. On a server the points are
+        deleted; what its files hold until it compacts is out of reach.
+        """
+        if not ids:
+            raise InvalidInputError("forget needs at least one id")
+        return self._editor().forget([self._id(memory_id) for memory_id in ids], self._by(reason))
+
+    # -- reading ------------------------------------------------------------------------------------
+    def recall(
+        self,
+        query: str | None = None,
+        *,
+        types: Iterable[MemoryType | str] = (),
+        memory: str | None = None,
+        tags: Iterable[str] = (),
+        any_tags: Iterable[str] = (),
+        status: Iterable[Status | str] = (),
+        min_confidence: float | None = None,
+        min_similarity: float | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        changed_since: datetime | None = None,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
+        source: str | None = None,
+        run_id: str | None = None,
+        key: str | None = None,
+        pinned: bool = False,
+        everything: bool = False,
+        agents: Iterable[str] = (),
+        limit: int = DEFAULT_LIMIT,
+        rerank: bool = False,
+        budget_tokens: int | None = None,
+    ) -> list[Recollection]:
+        """Return the best memories for a query, or the newest when there is no query.
+
+        Every filter combines with every other and is applied before ranking. Only what is active, current
+        and still true is returned, unless `status`, `everything`, `as_of` or `valid_at` ask otherwise.
+
+        Args:
+            query: What to look for; words and meanings count.
+            types: Any of these types.
+            memory: `"episodic"`, `"semantic"`, `"procedural"` or `"failures"`: the types of that kind.
+            tags: All of these tags.
+            any_tags: At least one of these tags.
+            status: Any of these statuses instead of `active`.
+            min_confidence: 0..1.
+            min_similarity: Cosine in -1..1 between query and memory.
+            since: Event time (`valid_from`, else when recorded) from here on.
+            until: Event time up to here.
+            changed_since: Recorded from here on.
+            as_of: What was believed then. No later write changes the answer.
+            valid_at: What was true in the world then.
+            source: Written by this source.
+            run_id: Written in this run.
+            key: In this slot.
+            pinned: Only what is pinned.
+            everything: Also what is retired, quarantined or no longer true.
+            agents: Search these agents instead of this one.
+            limit: 1..100.
+            rerank: Let the cross-encoder order the best candidates (about 0.3 s more).
+            budget_tokens: Leave out results whose text would not fit.
+
+        Returns:
+            At most `limit` recollections, best first; empty when nothing matches.
+
+        Raises:
+            InvalidInputError: A value is out of its range.
+            NotFoundError: An agent does not exist.
+            EmbedderMismatchError: The agent's vectors come from another embedder.
+        """
+        from memanto.memory import recall as reading
+        from memanto.memory.validation import check_confidence, coerce_status, coerce_type
+
+        kinds = [coerce_type(kind) for kind in types]
+        selected = RecallFilter(
+            types=tuple(dict.fromkeys([*kinds, *_group(memory)])),
+            tags=tuple(tags),
+            any_tags=tuple(any_tags),
+            statuses=tuple(coerce_status(one) for one in status),
+            everything=everything,
+            min_confidence=None if min_confidence is None else check_confidence(min_confidence),
+            since=since and utc(since),
+            until=until and utc(until),
+            changed_since=changed_since and utc(changed_since),
+            as_of=as_of and utc(as_of),
+            valid_at=valid_at and utc(valid_at),
+            source=source,
+            run_id=run_id,
+            key=key,
+            pinned=pinned,
+        )
+        request = reading.Request(
+            query=query,
+            filter=selected,
+            limit=limit,
+            min_similarity=min_similarity,
+            budget_tokens=budget_tokens,
+            reranker=self._get_reranker() if rerank and query is not None else None,
+        )
+        names = list(dict.fromkeys(agents)) or [self.agent]
+        sources = [(namespace, self._space(namespace)) for namespace in map(self._namespace, names)]
+        return reading.Reader(sources).recall(request, now=self._clock())
+
+    def show(self, id: str) -> Memory:  # noqa: A002
+        """Return the current version of a memory, whatever its status; a split text is put together again.
+
+        Raises:
+            NotFoundError: No memory has this id.
+            InvalidInputError: The prefix fits several.
+        """
+        from dataclasses import replace
+
+        from memanto.memory.change import full_text
+
+        log = self._log()
+        head = log.head(self._id(id))
+        return replace(head, content=full_text(log, head)) if head.parts and head.status is not Status.FORGOTTEN else head
+
+    def history(self, id: str) -> list[Memory]:  # noqa: A002
+        """Return every version of a memory, oldest first, each with who decided it and why."""
+        return self._log().history(self._id(id))
+
+    # -- carrying -----------------------------------------------------------------------------------
+    def export(self) -> Iterator[str]:
+        """Yield the agent's memories as JSON lines: all versions, lossless."""
+        from memanto.portability.jsonl import export_lines
+
+        return export_lines(self._namespace(), now=self._clock())
+
+    def import_(
+        self, lines: Iterable[str], *, dry_run: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> ImportReport:
+        """Add the versions of an export that are not there yet; running it again changes nothing."""
+        from memanto.portability.jsonl import import_lines
+
+        self._ensure_agent()
+        namespace = self._namespace()
+        space = self._space(namespace)
+        return import_lines(lines, namespace, space, now=self._clock(), dry_run=dry_run, progress=progress)
+
+    # -- upkeep -------------------------------------------------------------------------------------
+    def reindex(
+        self, embedder: Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> Reindexed:
+        """Search vectors of another embedder from now on (default: the one in use), and keep the old ones.
+
+        Can be interrupted and run again. Reindexing to the former embedder goes back.
+        """
+        from memanto.memory.reindex import reindex
+
+        chosen = embedder if embedder is not None else self._get_embedder()
+        if chosen is None:
+            raise InvalidInputError("there is no embedder to reindex with", hint=self._lexical_hint())
+        return reindex(self._namespace(), chosen, progress=progress)
+
+    def optimize(self, *, progress: Callable[[str], None] | None = None) -> bool:
+        """Build graph indexes and reclaim space; returns whether anything changed. Worth it from 100,000 on."""
+        namespace = self._namespace()
+        return namespace.engine.optimize(namespace.name, progress)
+
+    def status(self) -> StoreStatus:
+        """Return figures about this agent's memories and the store."""
+        from memanto.maintenance import status
+
+        return status(self._namespace())
+
+    def doctor(self, *, repair: bool = False) -> list[Checkup]:
+        """Check the store for real: write and read a canary, lock, disk, model, lineage.
+
+        Args:
+            repair: Also mend what can be mended without a loss.
+        """
+        from memanto.maintenance import examine
+
+        choice = (self._get_embedder(), self._lexical_hint())
+        return examine(self._opened(), self.agent, choice, repair=repair)
+
+    # -- agents -------------------------------------------------------------------------------------
+    def agents(self) -> list[Agent]:
+        """Return all agents of the store, by id."""
+        engine = self._opened()
+        return [self._namespace(name).meta().agent for name in engine.namespaces()]
+
+    def create_agent(self, *, description: str = "", pattern: str | None = None) -> bool:
+        """Create this agent; `False` when it exists already (nothing is changed then)."""
+        agent = Agent(id=self.agent, description=description, pattern=pattern, created_at=self._clock())
+        return self._bare_namespace().create(agent)
+
+    def delete_agent(self) -> None:
+        """Remove this agent and all its memories, for good."""
+        namespace = self._namespace()
+        namespace.engine.drop(namespace.name)
+
+    # -- parts --------------------------------------------------------------------------------------
+    def _opened(self) -> Engine:
+        if self._engine is None:
+            self.open()
+        assert self._engine is not None
+        return self._engine
+
+    def _bare_namespace(self, name: str | None = None) -> Namespace:
+        from memanto.memory.namespace import Namespace
+
+        return Namespace(self._opened(), self.agent if name is None else check_agent_id(name))
+
+    def _namespace(self, name: str | None = None) -> Namespace:
+        namespace = self._bare_namespace(name)
+        if not namespace.engine.exists(namespace.name):
+            raise NotFoundError(
+                f"no agent named {namespace.name!r}",
+                hint=f"`memanto agent create {namespace.name}` makes it; `memanto agent list` shows those there are",
+            )
+        return namespace
+
+    def _ensure_agent(self) -> None:
+        if self._create and not self._opened().exists(self.agent):
+            self.create_agent()
+
+    def _id(self, prefix: str) -> str:
+        from memanto.memory.validation import check_id_prefix
+
+        return self._log().resolve(check_id_prefix(prefix))
+
+    def _log(self) -> Any:
+        from memanto.memory.versions import VersionLog
+
+        return VersionLog(self._namespace())
+
+    def _space(self, namespace: Namespace) -> Space:
+        from memanto.memory.spaces import Space
+
+        return Space(namespace, self._get_embedder)
+
+    def _durable(self) -> str:
+        return "disk" if getattr(self._store, "durability", "full") == "full" else "log"
+
+    def _writer(self) -> Writer:
+        from memanto.memory.remember import Writer
+
+        namespace = self._namespace()
+        return Writer(namespace, self._space(namespace), durable=self._durable())
+
+    def _editor(self) -> Editor:
+        from memanto.memory.change import Editor
+
+        namespace = self._namespace()
+        return Editor(namespace, self._space(namespace), durable=self._durable())
+
+    def _defaults(self) -> Defaults:
+        from memanto.memory.prepare import Defaults
+        from memanto.memory.validation import check_source, coerce_provenance
+
+        return Defaults(
+            source=check_source(self._source),
+            provenance=coerce_provenance(self._provenance),
+            actor=self._actor,
+            run_id=self._run_id,
+        )
+
+    def _by(self, reason: str) -> By:
+        from memanto.memory.change import By
+        from memanto.memory.redaction import redact
+
+        return By(actor=self._actor or self._source, reason=redact(reason)[0])
+
+    def _get_embedder(self) -> Embedder | None:
+        with self._lock:
+            if self._embedder_choice != "default":
+                return self._embedder_choice
+            if "embedder" not in self._resolved:
+                from memanto.composition import configured_embedder
+
+                choice = configured_embedder()
+                self._embedder, self._why_lexical = choice.model, choice.reason
+                self._resolved.add("embedder")
+                if choice.model is None:
+                    warnings.warn(f"lexical only: {choice.reason}. {self._lexical_hint()}", LexicalOnlyWarning, stacklevel=4)
+            return self._embedder
+
+    def _lexical_hint(self) -> str:
+        return "Install the offline model with `make install`, or name a folder with MEMANTO_EMBED_MODEL_PATH"
+
+    def _get_reranker(self) -> Reranker | None:
+        with self._lock:
+            if self._reranker_choice != "default":
+                return self._reranker_choice
+            if "reranker" not in self._resolved:
+                from memanto.composition import configured_reranker
+
+                choice = configured_reranker()
+                if choice.model is None:
+                    warnings.warn(f"not reranked: {choice.reason}. {self._lexical_hint()}", LexicalOnlyWarning, stacklevel=4)
+                self._reranker = choice.model
+                self._resolved.add("reranker")
+            return self._reranker
+
+
+def _group(memory: str | None) -> tuple[MemoryType, ...]:
+    if memory is None:
+        return ()
+    if memory not in MEMORY_GROUPS:
+        raise InvalidInputError(f"unknown kind of memory {memory!r}", hint=f"one of {', '.join(MEMORY_GROUPS)}")
+    return MEMORY_GROUPS[memory]
+
+

@@ -1,0 +1,192 @@
+"""One generation of a namespace, opened: a `qdrant_edge.EdgeShard` with what the engine has to know about it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import qdrant_edge as qe
+
+from memanto.engine.edge_convert import from_record, to_filter, translated
+from memanto.engine.layout import CleanClose, Place, check_free_space, make_private
+from memanto.engine.port import Point
+from memanto.engine.schema import KEYWORD_FIELDS, LEXICAL_VECTOR, TIME_FIELDS
+from memanto.errors import MemantoError, StoreDamagedError, StoreLockedError
+from memanto.filters import Where
+from memanto.times import from_rfc3339
+
+_THREADS: Final = 1
+"""Search threads of a shard. Namespaces are small, and each open shard has its own pool."""
+_DAMAGED_HINT: Final = "run `memanto doctor`; a backup of the agent's folder, or an export, restores it"
+
+
+class Shard:
+    """An open shard; the resource behind a namespace's lease.
+
+    Attributes:
+        raw: The engine's object. Calls are wrapped in `translated`.
+        dimensions: Dense vector names with their dimensions.
+        last_recorded_at: The newest time of recording given in this namespace, also to points erased since.
+        dirty: Whether something was written since the last flush.
+    """
+
+    def __init__(self, place: Place, generation: int, raw: Any) -> None:
+        self.place = place
+        self.generation = generation
+        self.raw = raw
+        self.dimensions = vector_names(self.folder)
+        self.last_recorded_at: datetime | None = None
+        self.dirty = False
+        self._written = False
+
+    @property
+    def folder(self) -> Path:
+        return self.place.shard(self.generation)
+
+    @classmethod
+    def create(cls, place: Place, generation: int, dimensions: Mapping[str, int]) -> Shard:
+        """Create an empty generation with the indexes of the schema."""
+        folder = place.shard(generation)
+        check_free_space(place.folder)
+        folder.mkdir(mode=0o700)
+        dense = {name: qe.EdgeVectorParams(size=n, distance=qe.Distance.Dot) for name, n in dimensions.items()}
+        config = qe.EdgeConfig(
+            vectors=dense or None,
+            sparse_vectors={LEXICAL_VECTOR: qe.EdgeSparseVectorParams(modifier=qe.Modifier.Idf)},
+            max_search_threads=_THREADS,
+        )
+        schema = dict.fromkeys(KEYWORD_FIELDS, qe.PayloadSchemaType.Keyword)
+        schema |= dict.fromkeys(TIME_FIELDS, qe.PayloadSchemaType.Datetime)
+        with translated(str(folder)):
+            raw = qe.EdgeShard.create(str(folder), config)
+            for field, kind in schema.items():
+                raw.update(qe.UpdateOperation.create_field_index(field, kind))
+        shard = cls(place, generation, raw)
+        shard.dirty = shard._written = True
+        make_private(folder)
+        return shard
+
+    @classmethod
+    def load(cls, place: Place, generation: int, timeout: float) -> Shard:
+        """Open a generation, replaying its log, and compare it with the note of its last clean close.
+
+        Raises:
+            StoreDamagedError: A file cannot be read, or points are missing.
+            StoreLockedError: A process outside the lease (an interrupted `optimize`) has it open.
+        """
+        raw = _load(place.shard(generation), timeout)
+        try:
+            shard = cls(place, generation, raw)
+            shard._compare(place.read_clean_close(generation))
+        except BaseException:
+            raw.close()
+            raise
+        return shard
+
+    # -- reading ------------------------------------------------------------------------------------
+    def points(self) -> int:
+        """Return the number of points."""
+        with translated(self.place.namespace):
+            return int(self.raw.info().points_count)
+
+    def count(self, where: Where) -> int:
+        with translated(self.place.namespace):
+            return int(self.raw.count(qe.CountRequest(filter=to_filter(where), exact=True)))
+
+    def get(self, ids: Sequence[UUID], *, vectors: bool) -> dict[UUID, Point]:
+        """Return the points that exist."""
+        with translated(self.place.namespace):
+            records = self.raw.retrieve(list(ids), True, vectors)
+        points = (from_record(record, vectors=vectors) for record in records)
+        return {point.id: point for point in points}
+
+    # -- writing ------------------------------------------------------------------------------------
+    def update(self, operation: Any) -> None:
+        """Apply one operation: it is atomic, and survives the process when this returns."""
+        check_free_space(self.folder)
+        self.dirty = self._written = True
+        with translated(self.place.namespace):
+            self.raw.update(operation)
+
+    def add_vector_name(self, name: str, dimension: int) -> None:
+        """Add a dense vector name.
+
+        Vectors are L2-normalised already, so a dot product is the cosine; and unlike the engine's cosine,
+        which normalises again, it keeps them bit for bit.
+        """
+        self.update(qe.UpdateOperation.create_dense_vector(name, dimension, qe.Distance.Dot))
+        self.dimensions = vector_names(self.folder)
+
+    def flush(self) -> None:
+        """Write everything to the disk."""
+        with translated(str(self.folder)):
+            self.raw.flush()
+        self.dirty = False
+
+    def close(self) -> None:
+        """Flush, close, and note what the generation holds. Idempotent."""
+        if self.raw is None:
+            return
+        raw, self.raw = self.raw, None
+        with translated(str(self.folder)):
+            try:
+                raw.flush()
+                points = int(raw.info().points_count)
+            finally:
+                raw.close()
+        self.dirty = False
+        make_private(self.folder)
+        if self._written:
+            self.place.write_clean_close(self.generation, CleanClose(points, self.last_recorded_at))
+
+    def _compare(self, note: CleanClose | None) -> None:
+        """Find the newest time of recording, and hold the number of points against the note."""
+        points, last = self.points(), self._newest()
+        if note is not None:
+            if points < note.points:
+                raise StoreDamagedError(
+                    f"{str(self.folder)!r} holds {points} points, but held {note.points} when it was last closed",
+                    hint=f"{_DAMAGED_HINT}; removing {str(self.place.folder / 'closed.json')!r} accepts the loss",
+                )
+            last = max((time for time in (last, note.last_recorded_at) if time is not None), default=None)
+        self.last_recorded_at = last
+
+    def _newest(self) -> datetime | None:
+        order = qe.OrderBy("recorded_at", qe.Direction.Desc)
+        with translated(str(self.folder)):
+            records, _ = self.raw.scroll(qe.ScrollRequest(limit=1, order_by=order, with_payload=["recorded_at"]))
+        return from_rfc3339(records[0].payload["recorded_at"]) if records else None
+
+
+def vector_names(folder: Path) -> dict[str, int]:
+    """Return the dense vector names of the shard in `folder` with their dimensions, from its own settings."""
+    path = folder / "edge_config.json"
+    try:
+        vectors = json.loads(path.read_text("utf-8")).get("vectors") or {}
+        return {name: int(settings["size"]) for name, settings in sorted(vectors.items())}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreDamagedError(f"{str(path)!r} cannot be read: {error}", hint=_DAMAGED_HINT) from error
+
+
+def _load(folder: Path, timeout: float) -> Any:
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            with translated(str(folder)):
+                return qe.EdgeShard.load(str(folder))
+        except MemantoError as error:
+            if "WouldBlock" not in error.message:
+                raise StoreDamagedError(
+                    f"{str(folder)!r} cannot be opened: {error.message}", hint=_DAMAGED_HINT
+                ) from error
+            if time.monotonic() >= deadline:
+                raise StoreLockedError(
+                    f"{str(folder)!r} is open in a process that holds no lease, such as an interrupted `optimize`",
+                    hint="wait for it to end, or end it",
+                ) from error
+        time.sleep(0.02)

@@ -1,0 +1,268 @@
+"""Where the embedded engine keeps a namespace on disk, and how that changes without anyone seeing half of it.
+
+    <home>/namespaces/<encoded agent id>/CURRENT        names the generation in use, such as `shard-3`
+                                        /shard-3/       one Edge shard
+                                        /closed.json    what the generation held when it was closed
+                     /.locks/<encoded agent id>.*       lock files, never removed
+                     /.new/, /.trash/                   namespaces being made or removed
+
+An encoded agent id never begins with a dot, so the last three cannot collide with one. Lock files live
+outside the namespace's folder: a folder with an open lock file could not be moved on Windows, and a lock
+file that is removed and made again would let two processes hold "the" lock.
+
+Folders are 0700 and files 0600. The engine creates its files with the process's umask, which cannot be
+changed for one thread, so `make_private` corrects them whenever a shard is closed; until then the 0700
+folder above keeps others out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from memanto.errors import DiskFullError, MemantoError, StoreDamagedError
+from memanto.ids import decode_agent_id, encode_agent_id
+from memanto.times import from_rfc3339, to_rfc3339
+
+FREE_SPACE: Final = 64 * 1024 * 1024
+"""Bytes that must be free before a write. The engine maps its files into memory, so a disk that fills up
+while it writes kills the process instead of raising an error."""
+
+_GENERATION: Final = re.compile(r"shard-([1-9][0-9]*)")
+
+
+def namespaces_root(home: Path) -> Path:
+    """Return the folder that holds every namespace of the store at `home`, with symbolic links resolved."""
+    return Path(os.path.realpath(home / "namespaces"))
+
+
+def list_namespaces(root: Path) -> list[str]:
+    """Return the namespaces under `root` (see `namespaces_root`), sorted; none when it does not exist."""
+    try:
+        entries = list(os.scandir(root))
+    except FileNotFoundError:
+        return []
+    return sorted(decode_agent_id(e.name) for e in entries if not e.name.startswith(".") and e.is_dir())
+
+
+def prepare_root(root: Path) -> None:
+    """Create the folders shared by all namespaces and remove what an interrupted `drop` left."""
+    for folder in (root, root / ".locks"):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _chmod(folder, 0o700)
+    for path in (root / ".trash").glob("*"):
+        shutil.rmtree(path, ignore_errors=True)  # whoever dropped it may be removing it as well
+
+
+def check_free_space(folder: Path, needed: int = 0) -> None:
+    """Refuse to write when the disk of `folder` has less than `FREE_SPACE` and `needed` bytes left.
+
+    Raises:
+        DiskFullError: Too little is free; nothing was written.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < FREE_SPACE + needed:
+        raise DiskFullError(
+            f"only {free:,} bytes are free on the disk of {str(folder)!r}, {FREE_SPACE + needed:,} are needed",
+            hint="free some space, then try again",
+        )
+
+
+def make_private(folder: Path) -> None:
+    """Make every folder below and including `folder` 0700 and every file 0600."""
+    if os.name != "posix":
+        return
+    for path, _, files in os.walk(folder):
+        _chmod(Path(path), 0o700)
+        for name in files:
+            _chmod(Path(path, name), 0o600)
+
+
+def sync_tree(folder: Path) -> None:
+    """Force every file and folder below `folder` to the disk."""
+    for path, _, files in os.walk(folder):
+        for name in files:
+            _sync(Path(path, name))
+        _sync(Path(path))
+
+
+def allocated_bytes(folder: Path) -> int:
+    """Return the bytes that `folder` takes on the disk; sparse files count what they really use."""
+    total = 0
+    for path, _, files in os.walk(folder):
+        for name in files:
+            with contextlib.suppress(FileNotFoundError):  # the engine may replace a file meanwhile
+                status = Path(path, name).stat()
+                total += getattr(status, "st_blocks", -(-status.st_size // 512)) * 512
+    return total
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a small file that is 0600 from its first moment."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace `path` with `text` so that a crash leaves the old or the new content, on the disk."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    write_private(temporary, text)
+    _sync(temporary)
+    temporary.replace(path)
+    _sync(path.parent)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanClose:
+    """What a generation held when it was last closed.
+
+    Points are only ever added to a generation, so these are lower bounds for good: a later crash can add
+    points that the note does not know of, but fewer points mean that a file lost some.
+    """
+
+    points: int
+    last_recorded_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The files of one namespace under `root` (see `namespaces_root`)."""
+
+    root: Path
+    namespace: str
+
+    @property
+    def encoded(self) -> str:
+        return encode_agent_id(self.namespace)
+
+    @property
+    def folder(self) -> Path:
+        return self.root / self.encoded
+
+    @property
+    def locks(self) -> Path:
+        return self.root / ".locks"
+
+    def exists(self) -> bool:
+        """Whether the namespace exists, sound or not."""
+        return self.folder.is_dir()
+
+    def generation(self) -> int:
+        """Return the number of the generation in use.
+
+        Raises:
+            StoreDamagedError: `CURRENT` is missing or names none.
+        """
+        path = self.folder / "CURRENT"
+        try:
+            text = path.read_text("utf-8").strip()
+        except (FileNotFoundError, UnicodeDecodeError):
+            text = ""
+        match = _GENERATION.fullmatch(text)
+        if match is None or not (self.folder / text).is_dir():
+            raise StoreDamagedError(
+                f"{str(path)!r} does not name a generation of agent {self.namespace!r}",
+                hint="run `memanto doctor`, or restore the folder from a backup",
+            )
+        return int(match[1])
+
+    def shard(self, generation: int) -> Path:
+        return self.folder / f"shard-{generation}"
+
+    def switch(self, generation: int) -> None:
+        """Make `generation` the one in use; the last step of building it."""
+        write_atomically(self.folder / "CURRENT", f"shard-{generation}\n")
+
+    def leftovers(self) -> list[Path]:
+        """Return what an interrupted switch left: other generations and unfinished files."""
+        current = f"shard-{self.generation()}"
+        return sorted(
+            path
+            for path in self.folder.iterdir()
+            if path.suffix == ".tmp" or (_GENERATION.fullmatch(path.name) and path.name != current)
+        )
+
+    def remove_leftovers(self) -> None:
+        """Remove `leftovers()`; only for the holder of the lease, with no other generation open."""
+        for path in self.leftovers():
+            remove(path)
+
+    def read_clean_close(self, generation: int) -> CleanClose | None:
+        """Return the note of the last clean close, or `None` when there is none for this generation."""
+        try:
+            note = json.loads((self.folder / "closed.json").read_text("utf-8"))
+            if note["shard"] != f"shard-{generation}":
+                return None
+            last = note["last_recorded_at"]
+            return CleanClose(int(note["points"]), None if last is None else from_rfc3339(last))
+        except (FileNotFoundError, ValueError, KeyError, TypeError, MemantoError):  # unfinished: as if absent
+            return None
+
+    def write_clean_close(self, generation: int, note: CleanClose) -> None:
+        """Store the note of a clean close."""
+        last = None if note.last_recorded_at is None else to_rfc3339(note.last_recorded_at)
+        content = {"shard": f"shard-{generation}", "points": note.points, "last_recorded_at": last}
+        write_atomically(self.folder / "closed.json", json.dumps(content) + "\n")
+
+    @contextlib.contextmanager
+    def building(self) -> Iterator[Place]:
+        """Yield the place of a namespace to be built aside; when the block ends it appears at once.
+
+        Only for the holder of the lease; the namespace must not exist.
+        """
+        aside = self.root / ".new" / self.encoded
+        remove(aside)
+        draft = Place(aside, self.namespace)
+        draft.folder.mkdir(mode=0o700, parents=True)
+        try:
+            yield draft
+            make_private(self.root / ".new")
+            sync_tree(draft.folder)
+            draft.folder.rename(self.folder)
+            _sync(self.root)
+        finally:
+            remove(aside)
+
+    def drop(self) -> None:
+        """Remove the namespace: first out of sight, then from the disk. Only for the holder of the lease."""
+        trash = self.root / ".trash"
+        trash.mkdir(mode=0o700, exist_ok=True)
+        aside = trash / f"{self.encoded}-{uuid4().hex}"
+        self.folder.rename(aside)
+        _sync(self.root)
+        shutil.rmtree(aside, ignore_errors=True)  # another process that opens the store removes it, too
+        remove(aside)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _chmod(path: Path, mode: int) -> None:
+    with contextlib.suppress(FileNotFoundError):  # the engine removes files of its own accord
+        if path.stat().st_mode & 0o777 != mode:
+            path.chmod(mode)
+
+
+def _sync(path: Path) -> None:
+    if os.name != "posix" and path.is_dir():
+        return  # Windows cannot open a folder
+    descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

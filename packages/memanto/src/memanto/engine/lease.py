@@ -1,0 +1,390 @@
+"""The lease: how several processes and threads take turns with a resource that admits one process.
+
+A process takes the file locks (`memanto.engine.locks`) at the first use and keeps them, and the opened
+resource, between calls. A watcher thread, alive only meanwhile, hands over when another process waits, lets
+go when nothing happens for a while, and flushes soon after the last write. Threads of one process share the
+resource: they are counted, not queued.
+
+There is one lease per resource and process; `registry()` keeps them. A forked child starts with an empty
+registry: it closes the descriptors it inherited without unlocking (a lock belongs to the open file, which it
+shares with its parent), never touches the parent's resource, and takes a lease of its own when it needs one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, Generic, Protocol, TypeVar, cast
+
+from memanto.engine.fork import close_descriptors_below, never_finalise
+from memanto.engine.locks import LockPair
+from memanto.errors import MemantoError, StoreLockedError
+
+TENURE: Final = 0.2
+"""Seconds a process keeps the resource before it hands over. Opening costs 60 to 350 ms; with shorter turns
+two busy processes would do little else."""
+IDLE: Final = 5.0
+"""Seconds without a call after which the resource is closed, so that a sleeping process blocks nobody."""
+FLUSH_IDLE: Final = 0.5
+FLUSH_BUSY: Final = 5.0
+"""Seconds after the last call, or after the last flush while calls go on, until written data is flushed."""
+PATIENCE: Final = 0.1
+"""Seconds a thread lets a hand-over go first. Not longer: a thread inside may be waiting for this one."""
+_TICK: Final = 0.05
+
+_log = logging.getLogger(__name__)
+
+
+class Resource(Protocol):
+    """What a lease guards."""
+
+    @property
+    def dirty(self) -> bool:
+        """Whether something was written since the last flush."""
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None:
+        """Flush and let go of every file."""
+
+
+R = TypeVar("R", bound=Resource)
+
+
+class Lease(Generic[R]):
+    """One resource as this process sees it.
+
+    Three levels nest in this order: `hold` keeps other processes out; `writing` is for one thread at a time;
+    `use` gives the opened resource for one short operation, and `exclusive` closes it and keeps every thread
+    out, to change files. `use` and `exclusive` never nest in each other. All wait `timeout` seconds at most
+    and then raise `StoreLockedError`.
+    """
+
+    def __init__(self, what: str, locks: LockPair, opener: Callable[[], R]) -> None:
+        self.what = what
+        self.last_used = time.monotonic()
+        self._locks = locks
+        self._opener = opener
+        self._state = threading.Condition()
+        self._writer = threading.Lock()
+        self._wake = threading.Event()
+        self._resource: R | None = None
+        self._owned = False  # this process has the file locks
+        self._moving = False  # one thread takes or leaves the locks, or opens, closes or replaces the resource
+        self._yielding = False  # another process waits and its turn has come
+        self._since = 0.0
+        self._flushed = 0.0
+        self._pins: dict[int, int] = {}  # nesting depth of `hold` by thread
+        self._operations = 0
+        self._dead = False
+
+    # -- for callers --------------------------------------------------------------------------------
+    @contextlib.contextmanager
+    def hold(self, timeout: float) -> Iterator[None]:
+        """Keep every other process out. Re-entrant; threads share it."""
+        thread = threading.get_ident()
+        self._pin(thread, time.monotonic() + timeout, timeout)
+        try:
+            yield
+        finally:
+            self._unpin(thread)
+
+    @contextlib.contextmanager
+    def use(self, timeout: float) -> Iterator[R]:
+        """Yield the resource, opened; other threads may use it at the same time."""
+        with self.hold(timeout):
+            resource = self._enter(time.monotonic() + timeout)
+            try:
+                yield resource
+            finally:
+                self._leave()
+
+    @contextlib.contextmanager
+    def writing(self, timeout: float) -> Iterator[None]:
+        """Keep out every other process, and every other thread that writes. Not re-entrant."""
+        with self.hold(timeout):
+            if not self._writer.acquire(timeout=max(timeout, 0.0)):
+                raise self._busy()
+            try:
+                yield
+            finally:
+                self._writer.release()
+
+    @contextlib.contextmanager
+    def exclusive(self, timeout: float) -> Iterator[None]:
+        """Close the resource and keep everybody from opening it. The caller is in `writing`."""
+        with self.hold(timeout):
+            deadline = time.monotonic() + timeout
+            with self._state:
+                self._wait_for(lambda: not self._moving, deadline)
+                self._moving = True
+            try:
+                with self._state:
+                    self._wait_for(lambda: self._operations == 0, deadline)
+                    resource, self._resource = self._resource, None
+                if resource is not None:
+                    resource.close()
+                yield
+            finally:
+                self._moved()
+
+    def flush(self) -> None:
+        """Flush the resource if this process has it open and wrote to it."""
+        with self._state:
+            resource = self._resource
+            if resource is None or self._moving or not resource.dirty:
+                return
+            self._operations += 1
+        try:
+            self._flushed = time.monotonic()
+            resource.flush()
+        finally:
+            self._leave()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this process has the resource open."""
+        return self._resource is not None
+
+    def let_go(self, timeout: float = 0.0) -> bool:
+        """Close the resource and release the locks, once no thread is inside; returns whether that is so."""
+        deadline = time.monotonic() + timeout
+        with self._state:
+            while self._pins or self._operations or self._moving:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    return False
+                self._state.wait(remaining)
+            if not self._owned:
+                return True
+            self._owned, self._moving = False, True
+            resource, self._resource = self._resource, None
+        try:
+            if resource is not None:
+                resource.close()
+        finally:
+            try:
+                self._locks.release()
+            finally:
+                self._moved()
+        return True
+
+    def abandon(self) -> tuple[object, ...]:
+        """Forget everything in a forked child, without a lock; returns what must never be finalised there."""
+        self._dead = True
+        kept = (self._resource, self._locks, *self._locks.files)
+        self._resource = None
+        return kept
+
+    # -- taking part ---------------------------------------------------------------------------------
+    def _pin(self, thread: int, deadline: float, timeout: float) -> None:
+        patience = time.monotonic() + PATIENCE
+        with self._state:
+            while not (self._pins.get(thread) or (self._owned and self._may_enter(patience))):
+                if not self._owned and not self._moving:
+                    break
+                until = min(deadline, patience) if self._owned else deadline
+                self._wait(until, deadline)
+            else:
+                self._add_pin(thread)
+                return
+            self._moving = True
+        acquired = False
+        try:
+            self._locks.acquire(self.what, max(timeout, 0.0))
+            acquired = True
+        finally:
+            with self._state:
+                self._moving = False
+                if acquired:
+                    self._owned, self._yielding = True, False
+                    self._since = self._flushed = time.monotonic()
+                    self._add_pin(thread)
+                    self._start_watcher()
+                self._state.notify_all()
+
+    def _may_enter(self, patience: float) -> bool:
+        return not self._yielding or time.monotonic() >= patience
+
+    def _add_pin(self, thread: int) -> None:
+        self._pins[thread] = self._pins.get(thread, 0) + 1
+        self.last_used = time.monotonic()
+
+    def _unpin(self, thread: int) -> None:
+        if self._dead:
+            return
+        with self._state:
+            self.last_used = time.monotonic()
+            if self._pins[thread] > 1:
+                self._pins[thread] -= 1
+                return
+            del self._pins[thread]
+            self._state.notify_all()
+            if self._yielding and not self._pins:
+                self._wake.set()
+
+    def _enter(self, deadline: float) -> R:
+        with self._state:
+            self._wait_for(lambda: not self._moving, deadline)
+            if self._resource is not None:
+                self._operations += 1
+                return self._resource
+            self._moving = True
+        resource = None
+        try:
+            resource = self._opener()
+        finally:
+            with self._state:
+                self._moving = False
+                if resource is not None:
+                    self._resource = resource
+                    self._operations += 1
+                    self._since = time.monotonic()
+                self._state.notify_all()
+        return resource
+
+    def _leave(self) -> None:
+        if self._dead:
+            return
+        with self._state:
+            self._operations -= 1
+            self._state.notify_all()
+
+    def _moved(self) -> None:
+        if self._dead:
+            return
+        with self._state:
+            self._moving = False
+            self._state.notify_all()
+
+    def _wait_for(self, ready: Callable[[], bool], deadline: float) -> None:
+        while not ready():
+            self._wait(deadline, deadline)
+
+    def _wait(self, until: float, deadline: float) -> None:
+        if time.monotonic() >= deadline:
+            raise self._busy()
+        self._state.wait(max(until - time.monotonic(), 0.0))
+
+    def _busy(self) -> StoreLockedError:
+        return StoreLockedError(
+            f"{self.what} is being rewritten, opened or closed by another thread of this process",
+            hint="try again when that is done, or raise the lock timeout",
+        )
+
+    # -- the watcher -----------------------------------------------------------------------------------
+    def _start_watcher(self) -> None:
+        self._wake = threading.Event()
+        threading.Thread(target=self._watch, args=(self._wake,), name=f"lease of {self.what}", daemon=True).start()
+
+    def _watch(self, wake: threading.Event) -> None:
+        while self._wake is wake and self._owned and not self._dead:
+            wake.wait(_TICK)
+            wake.clear()
+            try:
+                self._tick(time.monotonic())
+            except MemantoError as error:
+                # Nobody calls a thread; the next caller meets the same fault and is told.
+                _log.warning("%s: %s", self.what, error)
+
+    def _tick(self, now: float) -> None:
+        """Hand over, flush or let go, whatever is due."""
+        with self._state:
+            if not self._owned or self._moving:
+                return
+            # Under the mutex, because the lock files' objects are not for two threads at once.
+            self._yielding = now - self._since >= TENURE and self._locks.contended()
+            resource = self._resource
+        if self._yielding:
+            self.let_go()
+        elif resource is not None and resource.dirty:
+            if now - self.last_used >= FLUSH_IDLE or now - self._flushed >= FLUSH_BUSY:
+                self.flush()
+        elif now - self.last_used >= IDLE:
+            self.let_go()
+
+
+class Registry:
+    """The leases of this process, one per resource."""
+
+    def __init__(self) -> None:
+        self._leases: dict[Path, Lease[Resource]] = {}
+        self._roots: set[Path] = set()
+        self._lock = threading.Lock()
+
+    def lease(self, root: Path, path: Path, make: Callable[[], Lease[R]]) -> Lease[R]:
+        """Return the lease of the resource at `path`, made at the first call.
+
+        Args:
+            root: Real path of a folder that holds the resource's files and its lock files.
+            path: Identifies the resource.
+            make: Makes the lease.
+        """
+        with self._lock:
+            self._roots.add(root)
+            lease = self._leases.get(path)
+            if lease is None:
+                self._leases[path] = lease = cast("Lease[Resource]", make())
+        return cast("Lease[R]", lease)
+
+    def limit_open(self, limit: int) -> None:
+        """Close the least recently used resources that no thread is inside of, until `limit` are open."""
+        opened = sorted((lease for lease in list(self._leases.values()) if lease.is_open), key=_last_used)
+        excess = len(opened) - limit
+        for lease in opened:
+            if excess <= 0:
+                return
+            excess -= lease.let_go()
+
+    def close(self) -> None:
+        """Close everything, waiting two seconds at most for threads that are inside."""
+        for lease in list(self._leases.values()):
+            try:
+                lease.let_go(timeout=2.0)
+            except MemantoError as error:  # the others must still be closed
+                _log.warning("%s: %s", lease.what, error)
+
+    def abandon(self) -> None:
+        """Leave everything to the parent process, in a forked child."""
+        kept = [item for lease in list(self._leases.values()) for item in lease.abandon()]
+        never_finalise(kept)
+        close_descriptors_below(self._roots)
+
+
+_registry: Registry | None = None  # made at the first use, replaced in a forked child
+_armed = False
+
+
+def registry() -> Registry:
+    """Return the registry of this process."""
+    global _registry, _armed
+    if not _armed:
+        _armed = True
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_after_fork)
+        atexit.register(_at_exit)
+    if _registry is None:
+        _registry = Registry()
+    return _registry
+
+
+def _last_used(lease: Lease[Resource]) -> float:
+    return lease.last_used
+
+
+def _after_fork() -> None:
+    global _registry
+    inherited, _registry = _registry, None
+    if inherited is not None:
+        inherited.abandon()
+
+
+def _at_exit() -> None:
+    if _registry is not None:
+        _registry.close()

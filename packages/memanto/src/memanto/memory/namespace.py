@@ -1,0 +1,162 @@
+"""A namespace as memory sees it: its describing point, its slots, and the vector space it is bound to."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memanto.embedding.port import EmbedderIdentity
+from memanto.engine.port import Engine, Point
+from memanto.engine.schema import SCHEMA_VERSION
+from memanto.errors import NotFoundError, SchemaMismatchError, SerializationError, VersionConflictError
+from memanto.ids import meta_point_id, slot_point_id
+from memanto.models import Agent
+from memanto.times import from_rfc3339, to_rfc3339
+
+_ATTEMPTS = 8
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Meta:
+    """What a namespace says about itself.
+
+    Attributes:
+        agent: The agent it belongs to.
+        hash_key: Secret that keys the digests of texts, so that a digest left by an erased text cannot be
+            guessed from outside the store.
+        space: The embedder whose vectors are searched, or `None` while the namespace is lexical only.
+        former: Embedders whose vectors are kept, newest first; `reindex` can go back to them.
+        schema: Version of the schema that wrote it.
+        token: Changes with every write of this point.
+    """
+
+    agent: Agent
+    hash_key: str
+    space: EmbedderIdentity | None = None
+    former: tuple[EmbedderIdentity, ...] = ()
+    schema: int = SCHEMA_VERSION
+    token: str | None = None
+
+
+def vector_name(identity: EmbedderIdentity) -> str:
+    """Return the name under which vectors of this embedder are stored."""
+    text = json.dumps(dataclasses.astuple(identity))
+    return f"dense_{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
+
+
+class Namespace:
+    """One namespace of an engine. Cheap to make; reads its describing point when first needed."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine = engine
+        self.name = name
+
+    def create(self, agent: Agent) -> bool:
+        """Create it; `False` when it exists (nothing is changed then)."""
+        meta = Meta(agent=agent, hash_key=secrets.token_hex(16))
+        return self.engine.create(self.name, _encode_meta(meta))
+
+    def meta(self) -> Meta:
+        """Read the describing point.
+
+        Raises:
+            NotFoundError: There is no such namespace.
+            SchemaMismatchError: A newer schema wrote it.
+        """
+        point_id = meta_point_id(self.name)
+        found = self.engine.get(self.name, [point_id])
+        if point_id not in found:
+            raise NotFoundError(
+                f"no agent named {self.name!r}", hint="`memanto agent list` shows those there are, `agent create` makes one"
+            )
+        return _decode_meta(self.name, found[point_id].payload)
+
+    def update_meta(self, old: Meta, **changes: Any) -> Meta:
+        """Write the describing point anew, if nobody else did since `old` was read.
+
+        Raises:
+            VersionConflictError: Somebody did.
+        """
+        new = dataclasses.replace(old, **changes)
+        point = Point(meta_point_id(self.name), _encode_meta(new))
+        if not self.engine.replace(self.name, point, old.token):
+            raise VersionConflictError(f"the settings of agent {self.name!r} changed meanwhile", hint="try again")
+        return self.meta()
+
+    # -- slots: which memory a key or a text belongs to ---------------------------------------------
+    def slots(self, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
+        """Return `(memory id, token)` for those of the `(kind, name)` slots that are taken."""
+        ids = {slot_point_id(self.name, kind, name): (kind, name) for kind, name in names}
+        found = self.engine.get(self.name, list(ids))
+        return {ids[i]: (point.payload["memory_id"], point.payload["token"]) for i, point in found.items()}
+
+    def claim(self, kind: str, name: str, memory_id: str, *, token: str | None = None) -> str:
+        """Give a slot to a memory and return the memory that has it: this one, or whoever came first.
+
+        Args:
+            kind: `"key"` or `"hash"`.
+            name: The key, or the digest of a text.
+            memory_id: The memory to give it to.
+            token: The slot's token as last read when it is to change hands; `None` to claim a free one.
+        """
+        point = Point(slot_point_id(self.name, kind, name), {"kind": "slot", "slot": kind, "memory_id": memory_id})
+        for _ in range(_ATTEMPTS):
+            if self.engine.replace(self.name, point, token):
+                return memory_id
+            taken = self.slots([(kind, name)]).get((kind, name))
+            if taken is not None:
+                return taken[0]
+        raise VersionConflictError(f"slot {name!r} keeps changing hands", hint="try again")
+
+    def digest(self, text: str, meta: Meta) -> str:
+        """Return the keyed digest by which the same text is recognised."""
+        return hashlib.blake2b(text.encode(), key=bytes.fromhex(meta.hash_key), digest_size=16).hexdigest()
+
+
+def _encode_meta(meta: Meta) -> dict[str, Any]:
+    agent = meta.agent
+    payload: dict[str, Any] = {
+        "kind": "meta",
+        "agent": agent.id,
+        "description": agent.description,
+        "pattern": agent.pattern,
+        "created_at": agent.created_at and to_rfc3339(agent.created_at),
+        "hash_key": meta.hash_key,
+        "space": meta.space and dataclasses.asdict(meta.space),
+        "former": [dataclasses.asdict(identity) for identity in meta.former],
+        "schema": meta.schema,
+    }
+    return {name: value for name, value in payload.items() if value}
+
+
+def _decode_meta(namespace: str, payload: Mapping[str, Any]) -> Meta:
+    schema = payload.get("schema", 0)
+    if not isinstance(schema, int) or schema > SCHEMA_VERSION:
+        raise SchemaMismatchError(
+            f"agent {namespace!r} was written with schema {schema!r}; this version reads up to {SCHEMA_VERSION}",
+            hint="use the newer memanto that wrote it",
+        )
+    try:
+        created: datetime | None = from_rfc3339(payload["created_at"]) if "created_at" in payload else None
+        return Meta(
+            agent=Agent(
+                id=payload["agent"],
+                description=payload.get("description", ""),
+                pattern=payload.get("pattern"),
+                created_at=created,
+            ),
+            hash_key=payload["hash_key"],
+            space=EmbedderIdentity(**payload["space"]) if "space" in payload else None,
+            former=tuple(EmbedderIdentity(**identity) for identity in payload.get("former", ())),
+            schema=schema,
+            token=payload.get("token"),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise SerializationError(
+            f"the description of agent {namespace!r} cannot be decoded ({error})", hint="run `memanto doctor`"
+        ) from error

@@ -1,0 +1,214 @@
+"""Reading memories: filter, candidates, ranking, and what each result says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, TypeVar
+
+import numpy as np
+
+from memanto.embedding.port import Reranker
+from memanto.engine.bm25 import encode_query
+from memanto.engine.codec import decode
+from memanto.engine.port import Candidate, Point, Vector
+from memanto.errors import InvalidInputError
+from memanto.filters import NumberRange, RecallFilter, Where
+from memanto.memory.namespace import Meta, Namespace
+from memanto.memory.ranking import POOL, Ranked, RankingRule, rank
+from memanto.memory.spaces import Space
+from memanto.memory.validation import check_limit, check_query
+from memanto.memory.versions import VersionLog
+from memanto.memory.visibility import corpus, value_at, where
+from memanto.models import Memory, Recollection, Why
+
+BYTES_PER_TOKEN: Final = 4
+"""UTF-8 bytes counted as one token against a budget: about right for English, too many for other scripts,
+so a budget is kept rather than overrun."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One read.
+
+    Attributes:
+        query: What to look for, or `None` for the newest first.
+        filter: What may be returned.
+        limit: 1..100 results.
+        min_similarity: Cosine in -1..1 that a result must reach, or `None`.
+        budget_tokens: Bound on the results' text, or `None`; results that do not fit are left out.
+        reranker: Judges the best candidates, or `None`.
+    """
+
+    query: str | None
+    filter: RecallFilter
+    limit: int
+    min_similarity: float | None = None
+    budget_tokens: int | None = None
+    reranker: Reranker | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates of one namespace."""
+
+    dense: list[Candidate]
+    lexical: list[Candidate]
+
+
+class Reader:
+    """Reads one or several namespaces as one.
+
+    Args:
+        sources: The namespaces with their vector spaces.
+    """
+
+    def __init__(self, sources: Sequence[tuple[Namespace, Space]]) -> None:
+        self._sources = sources
+
+    def recall(self, request: Request, *, now: datetime) -> list[Recollection]:
+        """Return the best memories for a query, or the newest ones without a query.
+
+        Everything in the filter is applied by the engine before ranking.
+
+        Raises:
+            InvalidInputError: A value is out of its range.
+            EmbedderMismatchError: A namespace was built with another embedder.
+        """
+        check_limit(request.limit)
+        request = replace(request, filter=_clamped(request.filter, now))
+        results = self._newest(request, now) if request.query is None else self._best(request, request.query, now)
+        return _within_budget(results, request.budget_tokens)
+
+    # -- newest first -------------------------------------------------------------------------------
+    def _newest(self, request: Request, now: datetime) -> list[Recollection]:
+        memories: list[Memory] = []
+        conditions = where(request.filter, now=now).without(NumberRange("part", gte=1))
+        for namespace, _ in self._sources:
+            log = VersionLog(namespace)
+            with namespace.engine.hold(namespace.name):
+                limit = request.limit if request.filter.valid_at is None else None
+                points = namespace.engine.scan(namespace.name, conditions, order_by="recorded_at", limit=limit)
+                points = _surviving(points, self._visible(log, points, request.filter))
+                memories.extend(decode(namespace.name, point.payload, as_of=request.filter.as_of) for point in points)
+        memories.sort(key=lambda memory: (memory.recorded_at, memory.id), reverse=True)
+        return [Recollection(memory=memory, score=0.0, why=Why()) for memory in memories[: request.limit]]
+
+    # -- best first ---------------------------------------------------------------------------------
+    def _best(self, request: Request, query: str, now: datetime) -> list[Recollection]:
+        check_query(query)
+        metas = [namespace.meta() for namespace, _ in self._sources]
+        vectors = [space.encode_query(query, meta) for (_, space), meta in zip(self._sources, metas, strict=True)]
+        origin: dict[object, str] = {}
+        dense: list[Candidate] = []
+        lexical: list[Candidate] = []
+        for (namespace, _), vector in zip(self._sources, vectors, strict=True):
+            with namespace.engine.hold(namespace.name):
+                found = self._candidates(namespace, query, vector, request, now)
+            dense += found.dense
+            lexical += found.lexical
+            origin.update({candidate.id: namespace.name for candidate in (*found.dense, *found.lexical)})
+        if len(self._sources) > 1:
+            dense, lexical = (sorted(items, key=lambda c: (-c.score, c.id)) for items in (dense, lexical))
+        rule = RankingRule(now=request.filter.as_of or now, judge=_judge(request.reranker, query))
+        ranked = rank(dense, lexical, rule, request.limit)
+        return [_recollection(item, origin[item.candidate.id], request.filter.as_of) for item in ranked]
+
+    def _candidates(
+        self, namespace: Namespace, query: str, vector: tuple[str, Vector] | None, request: Request, now: datetime
+    ) -> Found:
+        engine, name, selected = namespace.engine, namespace.name, request.filter
+        conditions, pool = where(selected, now=now), max(POOL, request.limit)
+        dense: list[Candidate] = []
+        if vector is not None:
+            exact = selected.as_of is not None
+            dense = engine.search_dense(name, *vector, conditions, pool, exact=exact)
+        lexical = engine.search_lexical(name, encode_query(query), conditions, pool, corpus=corpus(selected))
+        log = VersionLog(namespace)
+        visible = self._visible(log, [*dense, *lexical], selected)
+        dense, lexical = _surviving(dense, visible), _surviving(lexical, visible)
+        if request.min_similarity is not None:
+            dense, lexical = self._similar_enough(namespace, vector, dense, lexical, request.min_similarity)
+        return Found(dense, lexical)
+
+    @staticmethod
+    def _similar_enough(
+        namespace: Namespace,
+        vector: tuple[str, Vector] | None,
+        dense: list[Candidate],
+        lexical: list[Candidate],
+        least: float,
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """Keep what reaches a cosine; candidates found by words alone are compared too."""
+        if vector is None:
+            raise InvalidInputError(
+                f"min_similarity {least!r} needs vectors, and agent {namespace.name!r} has none",
+                hint="install the offline model, then run `memanto reindex`",
+            )
+        name, query = vector
+        scores = {candidate.id: candidate.score for candidate in dense}
+        unknown = [candidate.id for candidate in lexical if candidate.id not in scores]
+        for point_id, point in namespace.engine.get(namespace.name, unknown, vectors=True).items():
+            if name in point.dense:
+                scores[point_id] = float(np.dot(np.asarray(point.dense[name]), np.asarray(query)))
+        kept = {point_id for point_id, score in scores.items() if score >= least}
+        return [c for c in dense if c.id in kept], [c for c in lexical if c.id in kept]
+
+    @staticmethod
+    def _visible(log: VersionLog, found: Sequence[Candidate | Point], selected: RecallFilter) -> set[object]:
+        """Return the ids of those versions that neither a successor nor another value of their slot hides."""
+        if selected.valid_at is None:
+            return log.not_overtaken(found, as_of=selected.as_of)
+        slots = {item.payload["memory_id"] for item in found if item.payload["version"] > 1 or item.payload.get("keyed")}
+        histories = log.histories(sorted(slots), as_of=selected.as_of)
+        shown = {memory_id: value_at(history, selected.valid_at) for memory_id, history in histories.items()}
+        visible: set[object] = set()
+        for item in found:
+            memory_id, version = item.payload["memory_id"], item.payload["version"]
+            if memory_id not in shown or (shown[memory_id] is not None and shown[memory_id].version == version):  # type: ignore[union-attr]
+                visible.add(item.id)
+        return visible
+
+
+_Item = TypeVar("_Item", Candidate, Point)
+
+
+def _surviving(items: Sequence[_Item], visible: set[object]) -> list[_Item]:
+    return [item for item in items if item.id in visible]
+
+
+def _clamped(selected: RecallFilter, now: datetime) -> RecallFilter:
+    """Return the filter with an `as_of` that lies ahead taken as now."""
+    return replace(selected, as_of=None) if selected.as_of is not None and selected.as_of >= now else selected
+
+
+def _judge(reranker: Reranker | None, query: str) -> Callable[[Sequence[str]], Sequence[float]] | None:
+    return None if reranker is None else lambda texts: reranker.score(query, texts)
+
+
+def _recollection(item: Ranked, namespace: str, as_of: datetime | None) -> Recollection:
+    memory = decode(namespace, item.candidate.payload, as_of=as_of)
+    return Recollection(memory=memory, score=item.score, why=item.why)
+
+
+def _within_budget(results: list[Recollection], budget: int | None) -> list[Recollection]:
+    """Return the results whose text fits, in order; one that does not fit is passed over for smaller ones."""
+    if budget is None:
+        return results
+    if budget < 1:
+        raise InvalidInputError(f"budget_tokens must be at least 1, not {budget!r}")
+    kept: list[Recollection] = []
+    left = budget
+    for result in results:
+        cost = tokens(result.memory.content)
+        if cost <= left:
+            kept.append(result)
+            left -= cost
+    return kept
+
+
+def tokens(text: str) -> int:
+    """Return about how many tokens a text takes: a fourth of its UTF-8 bytes, rounded up."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)

@@ -1,0 +1,351 @@
+"""Writing new memories: from drafts to receipts.
+
+prepare -> embed -> slots -> append -> read back. Embedding happens before anything is held. Two slots say
+where a draft belongs: its key, and its text. What their memories say now decides whether the draft is a
+duplicate, a revival, the slot's next value, or a new memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from memanto.engine.port import SparseVector
+from memanto.errors import VersionConflictError
+from memanto.filters import Equals, Where
+from memanto.ids import new_memory_id
+from memanto.memory.namespace import Meta, Namespace, vector_name
+from memanto.memory.prepare import Defaults, Prepared, prepare
+from memanto.memory.spaces import Encoded, Space
+from memanto.memory.trust import may_replace
+from memanto.memory.versions import NewVersion, VersionLog
+from memanto.memory.visibility import REASSERTS, SUCCEEDS, believed_at
+from memanto.models import Decision, Draft, Memory, Receipt, Status
+
+_ATTEMPTS: Final = 8
+
+RESTATES: Final = "restate"
+"""Action of a version that makes a text current again."""
+
+SIMILAR: Final = 0.85
+"""Cosine from which a current memory is named as similar in a receipt. For bge-small, paraphrases lie between
+.77 and .99 (mean .89) and other facts about the same subject below .73; contradictions look like paraphrases,
+so this only points, it never merges."""
+
+_SIMILAR_BATCH: Final = 16
+_SIMILAR_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store holds at a draft's slots.
+
+    Attributes:
+        by_key: Head of the memory that has the draft's key.
+        by_text: Head of the memory that had the draft's text last.
+        digests: Digests of the heads' texts by memory id.
+        begun: Memory that owns the slot and was never stored: its writer died, or is just about to.
+    """
+
+    by_key: Memory | None
+    by_text: Memory | None
+    digests: Mapping[str, str]
+    begun: str | None = None
+
+    def says(self, memory: Memory, digest: str) -> bool:
+        """Return whether this memory's current text is the one with `digest`."""
+        return self.digests.get(memory.id) == digest
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What becomes of one draft.
+
+    Attributes:
+        versions: To append; the last one is what the receipt is about. None for a duplicate.
+        receipt: Complete but for what only storing tells.
+        beside: It becomes a memory beside the one that has its slot.
+    """
+
+    versions: tuple[NewVersion, ...]
+    receipt: Receipt
+    beside: bool = False
+
+
+class Writer:
+    """Stores drafts in one namespace."""
+
+    def __init__(self, namespace: Namespace, space: Space, *, durable: str) -> None:
+        self._namespace = namespace
+        self._log = VersionLog(namespace)
+        self._space = space
+        self._durable = durable
+
+    def remember(self, drafts: Sequence[Draft], defaults: Defaults, *, now: datetime) -> list[Receipt]:
+        """Store drafts in order and return one receipt each.
+
+        All drafts are checked before the first is stored. Drafts that share a slot follow one another.
+
+        Raises:
+            InvalidInputError: A draft breaks a limit; nothing is stored.
+            EmbedderError: A text could not be embedded; nothing is stored.
+            VersionConflictError: Others kept changing the same memory.
+        """
+        meta = self._namespace.meta()
+        items = prepare(drafts, defaults, namespace=self._namespace, meta=meta, now=now)
+        encoded = self._encode(items, meta)
+        receipts: dict[int, Receipt] = {}
+        with self._namespace.engine.hold(self._namespace.name):
+            self._check_space(encoded)
+            idle_waves = 0
+            while len(receipts) < len(items):
+                waiting = [index for index in range(len(items)) if index not in receipts]
+                stored = self._wave({i: items[i] for i in _without_shared_slots(waiting, items)}, encoded, now)
+                receipts.update(stored)
+                idle_waves = 0 if stored else idle_waves + 1
+                if idle_waves == _ATTEMPTS:
+                    raise VersionConflictError("others keep changing the same memory", hint="try again")
+            self._finish(receipts, items, encoded)
+        return [receipts[index] for index in range(len(items))]
+
+    def preview(self, drafts: Sequence[Draft], defaults: Defaults, *, now: datetime) -> list[Receipt]:
+        """Return the receipts these drafts would get on their own, storing nothing."""
+        items = prepare(drafts, defaults, namespace=self._namespace, meta=self._namespace.meta(), now=now)
+        with self._namespace.engine.hold(self._namespace.name):
+            known = self._known(items)
+            plans = [self._plan(item, found, {}, now) for item, found in zip(items, known, strict=True)]
+        return [plan.receipt for plan in plans]
+
+    def _encode(self, items: Sequence[Prepared], meta: Meta) -> dict[str, Encoded]:
+        """Encode the texts that are not current already, each once."""
+        with self._namespace.engine.hold(self._namespace.name):
+            known = self._known(items)
+        fresh = [
+            text
+            for item, found in zip(items, known, strict=True)
+            if not self._plan(item, found, {}, item.memory.recorded_at).receipt.duplicate
+            for text in item.indexed
+        ]
+        return self._space.encode(list(dict.fromkeys(fresh)), meta)
+
+    def _check_space(self, encoded: Mapping[str, Encoded]) -> None:
+        space = self._namespace.meta().space
+        name = vector_name(space) if space is not None else None
+        if any(words.dense and name not in words.dense for words in encoded.values()):
+            raise VersionConflictError("the namespace changed its embedder meanwhile", hint="try again")
+
+    # -- one wave: drafts that share no slot --------------------------------------------------------
+    def _wave(self, items: Mapping[int, Prepared], encoded: dict[str, Encoded], now: datetime) -> dict[int, Receipt]:
+        """Store these drafts; those that lost a race are missing from the result."""
+        known = self._known(list(items.values()))
+        plans: dict[int, Plan] = {}
+        receipts: dict[int, Receipt] = {}
+        for (index, item), found in zip(items.items(), known, strict=True):
+            plan = self._plan(item, found, encoded, now)
+            if plan.receipt.duplicate:
+                receipts[index] = plan.receipt
+            elif self._claim(item, plan):
+                plans[index] = plan
+        stored = iter(self._log.append([version for plan in plans.values() for version in plan.versions]))
+        for index, plan in plans.items():
+            mine = [next(stored) for _ in plan.versions]
+            last = mine[-1]
+            if last is None:
+                continue
+            parts = tuple(memory.id for memory in mine[:-1] if memory is not None and memory.part)
+            receipts[index] = replace(
+                plan.receipt, id=last.id, version=last.version, recorded_at=last.recorded_at, part_ids=parts
+            )
+        return receipts
+
+    def _known(self, items: Sequence[Prepared]) -> list[Known]:
+        slots = self._namespace.slots([name for item in items for name in _slots_of(item)])
+        owners = {name: memory_id for name, (memory_id, _) in slots.items()}
+        heads, digests = self._log.heads_with_digests(owners.values())
+        known = []
+        for item in items:
+            key, text = (owners.get(name) for name in (("key", item.memory.key or ""), ("hash", item.digest)))
+            first = key if item.memory.key is not None else text
+            known.append(
+                Known(
+                    by_key=heads.get(key or ""),
+                    by_text=heads.get(text or ""),
+                    digests=digests,
+                    begun=first if first not in heads else None,
+                )
+            )
+        return known
+
+    def _claim(self, item: Prepared, plan: Plan) -> bool:
+        """Make the plan's memory the owner of its slot; `False` when somebody else was faster."""
+        owner = plan.versions[-1].memory.id
+        slot = _slots_of(item)[-1 if plan.beside else 0]
+        taken, token = self._namespace.slots([slot]).get(slot, (None, None))
+        if taken == owner:
+            return True
+        if taken is not None and not plan.beside:
+            return False
+        return self._namespace.claim(*slot, owner, token=token) == owner
+
+    # -- what a draft becomes -----------------------------------------------------------------------
+    def _plan(self, item: Prepared, known: Known, encoded: Mapping[str, Encoded], now: datetime) -> Plan:
+        new = item.memory
+        receipt = Receipt(
+            id=new.id,
+            version=1,
+            status=new.status,
+            type=new.type,
+            recorded_at=now,
+            type_guessed=new.type_guessed,
+            redactions=item.redactions,
+            warnings=item.warnings,
+            durable=self._durable,
+        )
+        same = known.by_text if known.by_text is not None and known.says(known.by_text, item.digest) else None
+        head = known.by_key if new.key is not None else known.by_text
+        if new.key is not None and head is None and same is not None and same.key is None:
+            head = same  # the key names what is known already
+        if same is not None and _is_duplicate(same, new, head):
+            return Plan((), _duplicate(receipt, same, new))
+        if head is None:
+            begun = replace(new, id=known.begun or new.id)
+            return Plan(tuple(self._first(replace(item, memory=begun), encoded)), receipt)
+        if not may_replace(new.type, new.provenance, head):
+            warning = f"kept beside {head.id}, which is trusted more"
+            receipt = replace(receipt, warnings=(*receipt.warnings, warning))
+            return Plan(tuple(self._first(item, encoded)), receipt, beside=True)
+        says_so = known.says(head, item.digest)
+        if not says_so and new.key is None and head.status is Status.ACTIVE:
+            warning = f"memory {head.id} had been changed to say something else; it says this again"
+            receipt = replace(receipt, warnings=(*receipt.warnings, warning))
+        revived = head.status is not Status.ACTIVE
+        return Plan(tuple(self._next(item, head, encoded, now, same=says_so)), replace(receipt, revived=revived))
+
+    def _first(self, item: Prepared, encoded: Mapping[str, Encoded]) -> list[NewVersion]:
+        """Return version 1, after its parts when the text was split: a part without its parent is harmless."""
+        memory = item.memory
+        if not memory.parts:
+            words = encoded.get(item.indexed[0], _NOTHING)
+            return [NewVersion(memory=self._marked(memory, words), dense=words.dense, lexical=words.lexical, content_hash=item.digest)]
+        versions = []
+        for number, (text, indexed) in enumerate(zip(item.texts, item.indexed, strict=True), start=1):
+            words = encoded.get(indexed, _NOTHING)
+            part = replace(memory, id=new_memory_id(), content=text, parent_id=memory.id, part=number, parts=0, pinned=False)
+            versions.append(NewVersion(memory=self._marked(part, words), dense=words.dense, lexical=words.lexical))
+        return [*versions, NewVersion(memory=memory, content_hash=item.digest)]
+
+    def _next(
+        self, item: Prepared, head: Memory, encoded: Mapping[str, Encoded], now: datetime, *, same: bool
+    ) -> list[NewVersion]:
+        """Return the version after `head`: its text once more, or the slot's next value."""
+        new = item.memory
+        action = RESTATES if same or new.key is None or head.status is not Status.ACTIVE else SUCCEEDS
+        follows = action == SUCCEEDS
+        changed = replace(
+            new,
+            id=head.id,
+            version=head.version + 1,
+            decision=Decision(actor=new.actor or new.source, action=action),
+            pinned=new.pinned or head.pinned,
+            key=new.key or head.key,
+            begins=new.valid_from if follows else new.valid_from or head.begins,
+        )
+        *parts, version = self._first(replace(item, memory=changed), encoded)
+        version = replace(version, follows=follows)
+        parts = [replace(part, memory=replace(part.memory, version=1, decision=None)) for part in parts]
+        if follows and _is_backfill(new, head, now):
+            return [version, self._reassert(head, changed)]
+        return [*parts, version]
+
+    def _reassert(self, head: Memory, after: Memory) -> NewVersion:
+        """Return a version that keeps the slot's present value after an earlier one was filled in."""
+        point = self._log.points([head])[head.id]
+        reason = f"version {after.version} fills in an earlier value"
+        decision = Decision(actor=after.actor or after.source, action=REASSERTS, reason=reason)
+        memory = replace(head, version=after.version + 1, decision=decision, supersedes=(), imported=False)
+        digest = str(point.payload.get("content_hash", ""))
+        return NewVersion(memory=memory, dense=point.dense, lexical=point.lexical, content_hash=digest)
+
+    @staticmethod
+    def _marked(memory: Memory, words: Encoded) -> Memory:
+        return replace(memory, embedder=next(iter(words.dense), None))
+
+    # -- after storing ------------------------------------------------------------------------------
+    def _finish(self, receipts: dict[int, Receipt], items: Sequence[Prepared], encoded: Mapping[str, Encoded]) -> None:
+        """Point text slots at the memories that say these texts now, and complete the receipts."""
+        for index, item in enumerate(items):
+            if not receipts[index].duplicate and (item.memory.key is not None or receipts[index].version > 1):
+                self._log.point_text(item.digest, receipts[index].id)
+        space = self._namespace.meta().space
+        for index, receipt in receipts.items():
+            words = encoded.get(items[index].indexed[0])
+            hybrid = bool(words.dense) if words is not None else space is not None
+            similar = self._similar(receipt, words) if words and len(items) <= _SIMILAR_BATCH else ()
+            receipts[index] = replace(receipt, searchable="hybrid" if hybrid else "lexical", similar=similar)
+
+    def _similar(self, receipt: Receipt, words: Encoded) -> tuple[str, ...]:
+        if not words.dense or receipt.duplicate:
+            return ()
+        [(name, vector)] = words.dense.items()
+        where = Where((*believed_at(None), Equals("status", Status.ACTIVE.value)))
+        found = self._namespace.engine.search_dense(self._namespace.name, name, vector, where, _SIMILAR_SHOWN + 1)
+        mine = {receipt.id, *receipt.part_ids}
+        near = [c.payload["memory_id"] for c in found if c.score >= SIMILAR and c.payload["memory_id"] not in mine]
+        return tuple(near[:_SIMILAR_SHOWN])
+
+
+_NOTHING: Final = Encoded({}, SparseVector((), ()))
+
+
+def _slots_of(item: Prepared) -> list[tuple[str, str]]:
+    """Return the slots a draft may fill: its key first, then its text."""
+    text = ("hash", item.digest)
+    return [("key", item.memory.key), text] if item.memory.key is not None else [text]
+
+
+def _without_shared_slots(waiting: Sequence[int], items: Sequence[Prepared]) -> list[int]:
+    """Return the drafts that share no slot with an earlier waiting one."""
+    used: set[tuple[str, str]] = set()
+    chosen = []
+    for index in waiting:
+        names = set(_slots_of(items[index]))
+        if not names & used:
+            chosen.append(index)
+        used |= names
+    return chosen
+
+
+def _is_duplicate(same: Memory, new: Memory, head: Memory | None) -> bool:
+    """Whether a draft adds nothing to the memory that has its text already."""
+    if new.key is not None and head is not None and head.id != same.id and new.status is Status.ACTIVE:
+        return False  # another memory fills this slot: the text becomes its next value
+    if new.key is not None and same.key is None and new.status is Status.ACTIVE:
+        return False  # the text is known, but not under this key
+    return same.status is Status.ACTIVE or (same.status is new.status is Status.QUARANTINED)
+
+
+def _is_backfill(new: Memory, head: Memory, now: datetime) -> bool:
+    """Whether a slot's new value lies before the one it has, so that the present one still holds."""
+    if new.valid_to is not None and new.valid_to <= now:
+        return head.valid_to is None or head.valid_to > now
+    return new.valid_from is not None and head.begins is not None and new.valid_from < head.begins
+
+
+def _duplicate(receipt: Receipt, head: Memory, new: Memory) -> Receipt:
+    """Describe a draft whose text is current already."""
+    warnings = [warning for warning in receipt.warnings if not warning.startswith("type guessed")]
+    if not new.type_guessed and new.type is not head.type:
+        warnings.append(f"already stored as {head.type.value}; `memanto edit {head.id} --type {new.type.value}` changes that")
+    return replace(
+        receipt,
+        id=head.id,
+        version=head.version,
+        status=head.status,
+        type=head.type,
+        type_guessed=head.type_guessed,
+        recorded_at=head.recorded_at,
+        duplicate=True,
+        warnings=tuple(warnings),
+    )

@@ -1,0 +1,105 @@
+"""The vector space of a namespace: which embedder its vectors come from, and encoding into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memanto.embedding.checks import check_vectors
+from memanto.embedding.port import Embedder, EmbedderIdentity
+from memanto.engine.bm25 import encode_document
+from memanto.engine.port import SparseVector, Vector
+from memanto.errors import EmbedderMismatchError
+from memanto.filters import TimeRange, Where
+from memanto.memory.namespace import Meta, Namespace, vector_name
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Vectors (by name) and words of one text."""
+
+    dense: dict[str, Vector]
+    lexical: SparseVector
+
+
+class Space:
+    """Encodes texts for one namespace with the embedder it is bound to.
+
+    Args:
+        namespace: The namespace.
+        embedder: Called when vectors are first needed; `None` from it means that only words can be used.
+    """
+
+    def __init__(self, namespace: Namespace, embedder: Callable[[], Embedder | None]) -> None:
+        self._namespace = namespace
+        self._provider = embedder
+
+    def embedder(self, meta: Meta, *, bind: bool = True) -> Embedder | None:
+        """Return the embedder whose vectors this namespace holds, or `None` where only words are searched.
+
+        A namespace without memories is bound to the embedder in use (if `bind`). One that has memories and no vectors
+        stays lexical until it is reindexed.
+
+        Raises:
+            EmbedderMismatchError: The namespace was built with another embedder.
+        """
+        embedder = self._provider()
+        if embedder is None:
+            return None
+        if meta.space is None:
+            if not bind or self._namespace.engine.scan(self._namespace.name, _ANY_VERSION, limit=1, fields=["memory_id"]):
+                return None
+            self.bind(meta, embedder.identity)
+            return embedder
+        if embedder.identity != meta.space:
+            raise mismatch(self._namespace.name, meta.space, embedder.identity)
+        return embedder
+
+    def bind(self, meta: Meta, identity: EmbedderIdentity, *, former: tuple[EmbedderIdentity, ...] | None = None) -> Meta:
+        """Make this embedder's vectors the ones that are searched."""
+        engine, name = self._namespace.engine, self._namespace.name
+        engine.add_vector_name(name, vector_name(identity), identity.dimension)
+        kept = meta.former if former is None else former
+        return self._namespace.update_meta(meta, space=identity, former=kept)
+
+    def encode(self, texts: Sequence[str], meta: Meta) -> dict[str, Encoded]:
+        """Return vectors and words per text.
+
+        Raises:
+            EmbedderError: The embedder failed or returned something unusable; nothing was stored.
+        """
+        embedder = self.embedder(meta) if texts else None
+        words = {text: encode_document(text) for text in texts}
+        if embedder is None:
+            return {text: Encoded({}, sparse) for text, sparse in words.items()}
+        vectors = embed(embedder, list(words))
+        name = vector_name(embedder.identity)
+        return {text: Encoded({name: vector}, words[text]) for text, vector in zip(words, vectors, strict=True)}
+
+    def encode_query(self, text: str, meta: Meta) -> tuple[str, Vector] | None:
+        """Return the vector name to search and the query's vector, or `None` where only words are searched."""
+        embedder = self.embedder(meta, bind=False)
+        if embedder is None:
+            return None
+        vector = embedder.embed_query(text)
+        [checked] = check_vectors(vector.reshape(1, -1), 1, embedder.identity.dimension)
+        return vector_name(embedder.identity), checked.tolist()
+
+
+def embed(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
+    """Return one checked, L2-normalised vector per text."""
+    vectors = embedder.embed_documents(list(texts))
+    rows: list[Vector] = check_vectors(vectors, len(texts), embedder.identity.dimension).tolist()
+    return rows
+
+
+def mismatch(namespace: str, stored: EmbedderIdentity, given: EmbedderIdentity) -> EmbedderMismatchError:
+    """Return the error for a namespace whose vectors come from another embedder."""
+    same = " (other weights or prefixes)" if stored.name == given.name else ""
+    return EmbedderMismatchError(
+        f"agent {namespace!r} holds vectors of {stored.name!r}, not of {given.name!r}{same}",
+        hint=f"run `memanto reindex --agent {namespace} --embedder {given.name}`, or use {stored.name!r}",
+    )
+
+
+_ANY_VERSION = Where((TimeRange("recorded_at", gte="0001-01-01T00:00:00.000000Z"),))
