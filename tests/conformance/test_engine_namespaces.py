@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import count
+import random
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memanto.engine.port import Change, Engine, Point
+from memanto.engine.port import Candidate, Change, Engine, Point
 from memanto.errors import BackendUnavailableError, InvalidInputError, NotFoundError
-from memanto.filters import AnyOf, Either, Equals, HasVector, Where
+from memanto.filters import AnyOf, Either, Equals, HasVector, NumberRange, TimeRange, Where
 from memanto.ids import meta_point_id, slot_point_id
 from tests.conformance.engine_kit import DIMENSION, EVERYTHING, SPACE, add, fresh, ids, lexical, point, stored
 
@@ -129,59 +129,60 @@ def test_holding_a_namespace_is_re_entrant_and_does_not_hinder_writing(engine: E
         assert engine.count("a", EVERYTHING) == 2
 
 
-MEMORIES = st.lists(
-    st.tuples(
-        st.booleans(),
-        st.sampled_from(["fact", "event"]),
-        st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True),
-        st.sampled_from(["red green", "green blue", "blue blue red"]),
-        st.sampled_from([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0]]),
-    ),
-    min_size=1,
-    max_size=10,
-)
-FILTERS = st.sampled_from(
+CONDITIONS = st.sampled_from(
     [
-        EVERYTHING,
-        Where((Equals("type", "fact"),)),
-        Where(must_not=(Equals("type", "fact"),)),
-        Where((Either((Where((Equals("type", "fact"),)), EVERYTHING)),)),
-        Where((AnyOf("tags", ("x", "y")),)),
-        Where((HasVector(SPACE),)),
+        Equals("type", "fact"),
+        Equals("namespace", "other"),
+        AnyOf("tags", ("x", "y")),
+        AnyOf("type", ()),
+        HasVector(SPACE),
+        NumberRange("number", gte=5, lte=30),
+        TimeRange("event_at", gte="2026-01-01T00:00:10.000000Z"),
+        Either((Where((Equals("type", "fact"),)), Where())),
+        Either(()),
+        Where(must_not=(Equals("tags", "x"),)),
     ]
 )
-_names = count()
+FILTERS = st.builds(
+    lambda must, must_not: Where(tuple(must), tuple(must_not)),
+    st.lists(CONDITIONS, max_size=2),
+    st.lists(CONDITIONS, max_size=2),
+)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(memories=MEMORIES, where=FILTERS)
-def test_every_read_returns_only_its_own_namespace(engine: Engine, memories: list[Any], where: Where) -> None:
-    """Two namespaces with interleaved data read as a third does that holds the first one's data alone."""
-    mine, other, alone = (f"{role}-{next(_names)}" for role in ("mine", "other", "alone"))
-    fresh(engine, mine, other, alone)
-    own: list[int] = []
-    for number, (is_mine, kind, tags, words, dense) in enumerate(memories):
-        for namespace in (mine, alone) if is_mine else (other,):
-            fields = {"type": kind, "tags": tags, "number": number, "event_at": f"2026-01-01T00:00:{number:02}.000000Z"}
-            add(engine, namespace, point(namespace, number, dense=dense, words=words, **fields))
-        own += [number] if is_mine else []
+def test_every_read_returns_only_its_own_namespace(engine: Engine) -> None:
+    """Two namespaces with interleaved data: one reads as a third does that holds its data alone."""
+    fresh(engine, "mine", "other", "alone")
+    generator = random.Random(11)
+    everyone = []
+    for number in range(40):
+        fields = {
+            "type": generator.choice(["fact", "event"]),
+            "tags": generator.sample(["x", "y", "z"], generator.randrange(3)),
+            "number": number,
+            "event_at": f"2026-01-01T00:00:{number // 2:02}.000000Z",
+        }
+        dense = generator.choice([[1.0, 0.0, 0.0, 0.0], [0.6, 0.8, 0.0, 0.0], None])
+        words = " ".join(generator.choices(["red", "green", "blue"], k=3))
+        for namespace in ("mine", "alone") if generator.random() < 0.5 else ("other",):
+            everyone.append(point(namespace, number, dense=dense, words=words, **fields))
+            add(engine, namespace, everyone[-1])
 
-    def answers(namespace: str) -> list[Any]:
-        query = [0.8, 0.6, 0.0, 0.0]
-        found = [
-            *(engine.search_dense(namespace, SPACE, query, where, limit, exact=True) for limit in (2, 50)),
-            *(engine.search_lexical(namespace, lexical("blue red"), where, limit) for limit in (2, 50)),
-            engine.search_lexical(namespace, lexical("blue"), where, 50, corpus=Where((Equals("type", "event"),))),
-        ]
-        scans = [
-            engine.scan(namespace, where),
-            engine.scan(namespace, where, order_by="event_at"),
-            engine.scan(namespace, where, order_by="recorded_at", descending=False, limit=3),
+    def names(found: Iterable[Candidate | Point]) -> list[int]:
+        return [each.payload.get("number", -1) for each in found]
+
+    def answers(namespace: str, where: Where, corpus: Where, limit: int) -> list[Any]:
+        query, words = [0.8, 0.6, 0.0, 0.0], lexical("blue red")
+        hits = [
+            engine.search_dense(namespace, SPACE, query, where, limit, exact=True),
+            engine.search_lexical(namespace, words, where, limit),
+            engine.search_lexical(namespace, words, where, limit, corpus=corpus),
         ]
         return [
-            *(sorted((hit.score, hit.payload["number"]) for hit in hits) for hits in found),
-            sorted(each.payload.get("number", -1) for each in scans[0]),
-            *([each.payload["number"] for each in scan] for scan in scans[1:]),
+            *(sorted((hit.score, hit.payload["number"]) for hit in found) for found in hits),
+            sorted(names(engine.scan(namespace, where))),
+            sorted(names(engine.scan(namespace, where, order_by="event_at"))),
+            names(engine.scan(namespace, where, order_by="recorded_at", descending=False, limit=limit)),
             engine.count(namespace, where),
             engine.facet(namespace, "type", where),
             engine.facet(namespace, "tags", where),
@@ -189,12 +190,13 @@ def test_every_read_returns_only_its_own_namespace(engine: Engine, memories: lis
             engine.vector_names(namespace),
         ]
 
-    assert answers(mine) == answers(alone)
-    everyone = [point(namespace, number).id for namespace in (mine, other) for number in range(len(memories))]
-    assert set(engine.get(mine, everyone, vectors=True)) == {point(mine, number).id for number in own}
-    assert {mine, other, alone} <= set(engine.namespaces())
-    for namespace in (mine, other, alone):
-        engine.drop(namespace)
+    @settings(max_examples=40, deadline=None, derandomize=True)
+    @given(where=FILTERS, corpus=FILTERS, limit=st.integers(1, 50))
+    def check(where: Where, corpus: Where, limit: int) -> None:
+        assert answers("mine", where, corpus, limit) == answers("alone", where, corpus, limit)
+
+    check()
+    assert set(engine.get("mine", ids(everyone))) == {each.id for each in engine.scan("mine", EVERYTHING)} - {meta_point_id("mine")}
 
 
 def test_no_write_reaches_a_point_of_another_namespace(engine: Engine) -> None:

@@ -1,6 +1,6 @@
 """A program that the tests of the embedded engine run in processes of its own.
 
-    python _edge_worker.py COMMAND ROOT [ARGUMENT...]
+python _edge_worker.py COMMAND ROOT [ARGUMENT...]
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from tests.core._edge_worker import AGENT, new, point_id
 
 from memanto.engine.edge import EdgeEngine
 from memanto.errors import StoreLockedError
 from memanto.filters import Where
-from tests.core._edge_worker import AGENT, new, point_id
 
 WORKER = Path(__file__).with_name("_edge_worker.py")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and fork are POSIX")
@@ -73,7 +73,9 @@ def test_eight_threads_lose_nothing_and_give_every_write_a_time_of_its_own(root:
 def test_four_processes_take_turns_and_lose_nothing(root: Path, started: list[subprocess.Popen[str]]) -> None:
     started += [start("write", root, f"p{writer}", 50) for writer in range(4)]
     results = [process.communicate(timeout=120) for process in started]
-    assert [(process.returncode, errors) for process, (_, errors) in zip(started, results, strict=True)] == [(0, "")] * 4
+    assert [(process.returncode, errors) for process, (_, errors) in zip(started, results, strict=True)] == [
+        (0, "")
+    ] * 4
     assert found(root, [point_id(f"p{writer}", n) for writer in range(4) for n in range(50)]) == 200
 
 

@@ -15,10 +15,13 @@ from memanto.models import MemoryType, Status
 
 @dataclass(frozen=True, slots=True)
 class Equals:
-    """The field holds this value (for a list: among its values)."""
+    """The field holds this string (for a list: among its strings).
+
+    Only strings: the embedded engine takes `True` for 1 and then matches no boolean.
+    """
 
     field: str
-    value: str | bool | int
+    value: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,8 +118,7 @@ class EdgeEngine:
             with place.building() as draft:
                 shard = Shard.create(draft, 1, {})
                 try:
-                    change = Change(Point(meta_point_id(namespace), meta), stamp=())
-                    edge_commit.commit(shard, [change], self._clock)
+                    edge_commit.replace(shard, Point(meta_point_id(namespace), meta), None)
                 finally:
                     shard.close()
                 draft.switch(1)

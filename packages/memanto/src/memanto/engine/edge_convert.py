@@ -32,7 +32,7 @@ def to_filter(where: Where) -> qe.Filter | None:
 def _condition(condition: Condition) -> Any:  # noqa: PLR0911 - one line per kind of condition
     match condition:
         case Equals(field, value):
-            return qe.FieldCondition(field, match=qe.MatchValue(value))
+            return qe.FieldCondition(field, match=qe.MatchValue(_matchable(value)))
         case AnyOf(field, values):
             return qe.FieldCondition(field, match=qe.MatchAny(list(values)))
         case TimeRange(field, gt, gte, lt, lte):
@@ -49,6 +49,15 @@ def _condition(condition: Condition) -> Any:  # noqa: PLR0911 - one line per kin
             return to_filter(condition) or qe.Filter()
         case _:
             assert_never(condition)
+
+
+def _matchable(value: str | bool | int) -> Any:
+    if not isinstance(value, bool):
+        return value
+    # The binding tries integers before booleans and takes `True` for 1; numpy's booleans are no integers.
+    import numpy as np
+
+    return np.bool_(value)
 
 
 def to_point(point: Point, payload: Mapping[str, Any]) -> qe.Point:

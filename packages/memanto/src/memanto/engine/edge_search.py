@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import qdrant_edge as qe
@@ -14,9 +15,11 @@ from memanto.engine.port import Candidate, Point, SparseVector, Vector
 from memanto.engine.schema import LEXICAL_VECTOR, TIME_FIELDS
 from memanto.errors import InvalidInputError
 from memanto.filters import Where
+from memanto.times import to_rfc3339
 
 _MARGIN: Final = 16
 _PAGE: Final = 1_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def search_dense(shard: Shard, name: str, vector: Vector, where: Where, limit: int, *, exact: bool) -> list[Candidate]:
@@ -123,7 +126,8 @@ def _by_time(page: Callable[..., tuple[list[Any], Any]], field: str, descending:
             size *= 2
             continue
         found += complete
-        start, size = last, usual
+        # As text: the engine reads a number as a float, which loses microseconds in far years.
+        start, size = to_rfc3339(_EPOCH + timedelta(microseconds=last)), usual
         if limit is not None and len(found) >= limit:
             break
     sign = -1 if descending else 1

@@ -93,7 +93,7 @@ class Namespace:
         """Return `(memory id, token)` for those of the `(kind, name)` slots that are taken."""
         ids = {slot_point_id(self.name, kind, name): (kind, name) for kind, name in names}
         found = self.engine.get(self.name, list(ids))
-        return {ids[i]: (point.payload["memory_id"], point.payload["token"]) for i, point in found.items()}
+        return {ids[i]: (point.payload["owner"], point.payload["token"]) for i, point in found.items()}
 
     def claim(self, kind: str, name: str, memory_id: str, *, token: str | None = None) -> str:
         """Give a slot to a memory and return the memory that has it: this one, or whoever came first.
@@ -104,7 +104,7 @@ class Namespace:
             memory_id: The memory to give it to.
             token: The slot's token as last read when it is to change hands; `None` to claim a free one.
         """
-        point = Point(slot_point_id(self.name, kind, name), {"kind": "slot", "slot": kind, "memory_id": memory_id})
+        point = Point(slot_point_id(self.name, kind, name), {"kind": "slot", "slot": kind, "owner": memory_id})
         for _ in range(_ATTEMPTS):
             if self.engine.replace(self.name, point, token):
                 return memory_id

@@ -161,7 +161,7 @@ class Reader:
         """Return the ids of those versions that neither a successor nor another value of their slot hides."""
         if selected.valid_at is None:
             return log.not_overtaken(found, as_of=selected.as_of)
-        slots = {item.payload["memory_id"] for item in found if item.payload["version"] > 1 or item.payload.get("keyed")}
+        slots = {item.payload["memory_id"] for item in found if item.payload["version"] > 1 or "key" in item.payload}
         histories = log.histories(sorted(slots), as_of=selected.as_of)
         shown = {memory_id: value_at(history, selected.valid_at) for memory_id, history in histories.items()}
         visible: set[object] = set()

@@ -172,7 +172,7 @@ def _tokens(rule: rules.TokenRule) -> _Finder:
     def find(text: str) -> Iterator[_Edit]:
         if any(mark in text for mark in rule.marks):
             for match in rules.compiled(rule.pattern).finditer(text):
-                if _begins_word(text, match.start()):
+                if "secret" in match.re.groupindex or _begins_word(text, match.start()):
                     yield *_span(match), rule.kind
 
     return find
@@ -203,10 +203,13 @@ def _detected(text: str) -> Iterator[_Edit]:
         return
     edits = []
     for pattern, kind in _detectors():
+        done = 0
         for match in pattern.finditer(text):
-            if _begins_word(text, match.start()) and any(character.isdigit() for character in match.group()):
+            start = match.start()
+            if start >= done and _begins_word(text, start) and any(character.isdigit() for character in match.group()):
                 tail = rules.compiled(r"[A-Za-z0-9_-]*+").match(text, match.end())
-                edits.append((match.start(), tail.end() if tail else match.end(), kind))
+                done = tail.end() if tail else match.end()
+                edits.append((start, done, kind))
     yield from sorted(edits)
 
 
@@ -261,8 +264,8 @@ def _judge(text: str, match: re.Match[str], sign: str) -> Iterator[_Edit]:
         end = start + len(text[start:end].rstrip(".,:)]}"))
     value = text[start:end]
     if match.group("password"):
-        following = text[match.end() : match.end() + 1]
-        if rules.plausible_password(value, quoted=quoted, sign=sign, ends_line=following in {"", "\n", "\r", ",", ";"}):
+        ends_line = text[match.end() : match.end() + 1] in {"", "\n", "\r", ",", ";"} or text[start - 1] == "="
+        if rules.plausible_password(value, quoted=quoted, sign=sign, ends_line=ends_line):
             yield start, end, "password"
     elif rules.plausible_token(value, minimum=8 if match.group("secret_name") else 12):
         yield start, end, "secret"

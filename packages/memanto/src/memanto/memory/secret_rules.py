@@ -4,8 +4,11 @@ Two kinds of evidence count. A *token* has a shape only one issuer uses, so its 
 value (`password=…`, `api_key: …`) has any shape, so the value must also be plausible: prose, type
 annotations, references to a vault or a variable, and names of secrets are left alone.
 
-Every pattern is linear in the text: repetitions are possessive or bounded, and each starts at a literal.
+Every pattern is linear in the text: repetitions are possessive or bounded, and what a failed attempt read is
+not read again by many later ones.
 """
+
+# ruff: noqa: S105 - constants named after secrets hold patterns, not secrets
 
 from __future__ import annotations
 
@@ -77,7 +80,9 @@ TOKEN_RULES: Final = (
     TokenRule("azure-secret", ("Q~",), r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,40}+"),
     TokenRule("azure-storage-key", ("AccountKey=",), r"AccountKey=(?P<secret>[A-Za-z0-9+/=]{40,}+)"),
     TokenRule("azure-signature", ("sig=",), r"[?&]sig=(?P<secret>[A-Za-z0-9%+/=_-]{32,}+)"),
-    TokenRule("jwt", ("eyJ",), r"eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}+(?:\.[A-Za-z0-9_-]*+){0,3}"),
+    TokenRule(
+        "jwt", ("eyJ",), r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}+(?:\.[A-Za-z0-9_-]*+){0,3}"
+    ),
 )
 
 PRIVATE_KEY_LINE: Final = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -86,12 +91,12 @@ TRUNCATED_KEY: Final = r"(?:\s|\\[nr])*+(?:[A-Za-z0-9+/=]{16,}+(?:\s|\\[nr])*+)+
 PUTTY_KEY: Final = r"Private-Lines:[ \t]{0,4}[0-9]{1,4}\s(?P<secret>[A-Za-z0-9+/=\r\n]{24,}+)"
 
 URL_PASSWORD: Final = (
-    r"://[^\s/?#:@'\"<>\[]{0,256}:(?![0-9]{1,5}[/?#])(?P<secret>[^\s'\"<>@]{1,512}(?:@[^\s'\"<>@/]{1,512}){0,4})"
-    r"@(?=[A-Za-z0-9_\[$])"
+    r"://[^\s/?#:@'\"<>\[]{0,256}:(?![0-9]{1,5}[/?#])(?P<secret>[^\s'\"<>@]{1,256}"
+    r"(?:@(?![A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?[/?#])[^\s'\"<>@]{1,256}){0,4})@(?=[A-Za-z0-9_\[$])"
 )
 AUTHORIZATION: Final = (
-    r"(?i)(?:\bbearer[ \t]{1,4}|\bauthorization[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?(?:basic|token|apikey|key)[ \t]{1,4})"
-    r"(?P<secret>[A-Za-z0-9._~+/=-]{8,}+)"
+    r"(?i)(?:\bbearer[ \t]{1,4}|\bauthorization[\"'`]?[ \t]{0,4}[:=][ \t]{0,4}[\"'`]?"
+    r"(?:basic|token|apikey|key)[ \t]{1,4})(?P<secret>[A-Za-z0-9._~+/=-]{8,}+)"
 )
 CURL_USER: Final = r"\bcurl\b[^\n]{0,300}?[ \t](?:-u|--user)[ \t=]{1,4}[\"']?[^\s:\"']{1,64}:(?P<secret>[^\s\"'@]{3,}+)"
 AWS_SECRET: Final = r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
@@ -130,7 +135,7 @@ _REFERENCE: Final = (
     r"[0-9]+[-_]?(?:char|character|byte|bit|digit|day|hour|min|minute|sec|week|month|year|token)s?\b"
 )
 _CODE: Final = (
-    r"(?ix) [{\[(] | [\w.:]+\( | [a-z_]+(?:\.[a-z_]+)+\Z |"
+    r"(?ix) [{\[(] | [\w.:]+[(\[] | [a-z_]+(?:\.[a-z_]+)+\Z |"
     r"(?:os|env|environ|process|settings|config|cfg|conf|self|args|opts|options|request|secrets?|data|kwargs|ssm)[.\[:/]"
 )
 _ALGORITHM: Final = (
@@ -141,11 +146,11 @@ _SLUG: Final = (
     r"(?:[a-z]{2,}|v?[0-9]{1,4}|[a-z]{1,20}[0-9]{1,2})(?:[-_./:](?:[a-z]{2,}|v?[0-9]{1,4}|[a-z]{1,20}[0-9]{1,2}))+"
 )
 _PROSE: Final = r"(?i)\b(?:must|should|required|characters|invalid|incorrect|wrong|not|is|are|the|your)\b"
-_STOP_WORDS: Final = frozenset(
-    "required optional string bytes none null nil true false undefined text hidden masked redacted changed rotated reset "
-    "expired missing invalid incorrect wrong empty unset unknown prompt stdin value rejected accepted stored "
-    "generated encrypted hashed protected disabled enabled unchanged omitted removed deleted revoked provided needed "
-    "example placeholder default varies bearer basic object number boolean integer secretstr optional[str]".split()
+_STOP_WORDS: Final = (
+    r"(?i)(?:required|optional|string|bytes|none|null|nil|true|false|undefined|text|hidden|masked|redacted|changed|"
+    r"rotated|reset|expired|missing|invalid|incorrect|wrong|empty|unset|unknown|prompt|stdin|value|rejected|accepted|"
+    r"stored|generated|encrypted|hashed|protected|disabled|enabled|unchanged|omitted|removed|deleted|revoked|provided|"
+    r"needed|example|placeholder|default|varies|bearer|basic|object|number|boolean|integer|secretstr|secretbytes)"
 )
 
 
@@ -162,7 +167,7 @@ def plausible_password(value: str, *, quoted: bool = True, sign: str = "=", ends
         value: The value without quotes.
         quoted: Whether it stood in quotes.
         sign: What stood between name and value.
-        ends_line: Whether nothing but the value is left on its line.
+        ends_line: Whether the line ends with the value, or no space stands between sign and value (`x=value`).
     """
     if len(value) < 4 or _is_reference(value) or (not quoted and compiled(_CODE).match(value)):
         return False
@@ -172,7 +177,7 @@ def plausible_password(value: str, *, quoted: bool = True, sign: str = "=", ends
     has_mark = any(not character.isalnum() and character not in "-_./:" for character in value)
     if has_digit or has_mark:
         return sign != ":" or ends_line or len(value) >= 6
-    return len(value) >= 6 if sign != ":" else ends_line and len(value) >= 8
+    return ends_line and len(value) >= (8 if sign == ":" else 6)
 
 
 def plausible_token(value: str, *, minimum: int = 12) -> bool:
@@ -207,4 +212,4 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_reference(value: str) -> bool:
-    return value.lower() in _STOP_WORDS or is_placeholder(value) or compiled(_REFERENCE).match(value) is not None
+    return bool(compiled(_STOP_WORDS).fullmatch(value) or is_placeholder(value) or compiled(_REFERENCE).match(value))

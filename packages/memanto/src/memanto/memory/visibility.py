@@ -35,7 +35,7 @@ def where(query: RecallFilter, *, now: datetime) -> Where:
             must_not.append(TimeRange("valid_to", lte=to_rfc3339(query.as_of or now)))
     else:
         moment = to_rfc3339(query.valid_at)
-        past_value = Where((Equals("keyed", True), *known_at(query.as_of)))
+        past_value = Where((Equals("marks", "keyed"), *known_at(query.as_of)))
         must.append(Either((Where(current), past_value)))
         must_not.extend((TimeRange("valid_to", lte=moment), TimeRange("world_from", gt=moment)))
     must.append(_statuses(query))
@@ -119,5 +119,5 @@ def _attributes(query: RecallFilter) -> list[Condition]:
         if value is not None:
             conditions.append(Equals(name, value))
     if query.pinned:
-        conditions.append(Equals("pinned", True))
+        conditions.append(Equals("marks", "pinned"))
     return conditions

