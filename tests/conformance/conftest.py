@@ -27,7 +27,9 @@ class MakeEngine(Protocol):
 @pytest.fixture(params=["edge", "memory", "server"])
 def make_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeEngine]:
     """A maker of opened engines, each with a store of its own, all closed and removed afterwards."""
-    kind, made, collections = request.param, [], []
+    kind: str = request.param
+    made: list[Engine] = []
+    collections: list[str] = []
     if kind == "server" and SERVER_URL not in os.environ:
         pytest.skip(f"no real Qdrant server: set {SERVER_URL} (and {SERVER_KEY}) to run this on one")
 

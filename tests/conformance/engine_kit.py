@@ -17,7 +17,9 @@ SPACE = "small"
 DIMENSION = 4
 
 
-def point(namespace: str, name: object, *, dense: Sequence[float] | None = None, words: str = "", **fields: Any) -> Point:
+def point(
+    namespace: str, name: object, *, dense: Sequence[float] | None = None, words: str = "", **fields: Any
+) -> Point:
     """Return a version point; `words` become its lexical vector, every word with weight 1."""
     payload = {"kind": "version", "memory_id": f"m-{name}", "type": "fact", "status": "active", "retired_at": OPEN_END}
     return Point(

@@ -10,12 +10,12 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conformance.engine_kit import DIMENSION, EVERYTHING, SPACE, add, fresh, ids, lexical, point, stored
 
 from memanto.engine.port import Candidate, Change, Engine, Point
 from memanto.errors import BackendUnavailableError, InvalidInputError, NotFoundError
 from memanto.filters import AnyOf, Either, Equals, HasVector, NumberRange, TimeRange, Where
 from memanto.ids import meta_point_id, slot_point_id
-from tests.conformance.engine_kit import DIMENSION, EVERYTHING, SPACE, add, fresh, ids, lexical, point, stored
 
 UNKNOWN = "nobody"
 CALLS: dict[str, Callable[[Engine], Any]] = {
@@ -196,7 +196,9 @@ def test_every_read_returns_only_its_own_namespace(engine: Engine) -> None:
         assert answers("mine", where, corpus, limit) == answers("alone", where, corpus, limit)
 
     check()
-    assert set(engine.get("mine", ids(everyone))) == {each.id for each in engine.scan("mine", EVERYTHING)} - {meta_point_id("mine")}
+    assert set(engine.get("mine", ids(everyone))) == {each.id for each in engine.scan("mine", EVERYTHING)} - {
+        meta_point_id("mine")
+    }
 
 
 def test_no_write_reaches_a_point_of_another_namespace(engine: Engine) -> None:

@@ -17,11 +17,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from tests.conformance.engine_kit import EVERYTHING, add, fresh, point
 
 from memanto.engine.port import Change, Point
 from memanto.engine.schema import INDEXED_FIELDS, TIME_FIELDS
 from memanto.engine.server import ServerEngine
-from memanto.engine.server_client import foreign_errors, translate
+from memanto.engine.server_client import Connection, foreign_errors, translate
 from memanto.engine.server_convert import batches, to_struct
 from memanto.errors import (
     BackendError,
@@ -35,14 +36,13 @@ from memanto.errors import (
 )
 from memanto.filters import Where
 from memanto.ids import meta_point_id
-from tests.conformance.engine_kit import EVERYTHING, add, fresh, point
 
 KEY = "qd-secret-5cd1"
 HERE = "http://127.0.0.1:6333"
 
 
 class Wire(ThreadingHTTPServer):
-    """Stands in for a server: answers by method and path, and keeps what was asked."""
+    """Stands in for a server: answers by method and path (or by a function of the body), and keeps what was asked."""
 
     daemon_threads = True
 
@@ -70,13 +70,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.headers.append(self.headers.get("api-key"))
         fallback = (200, {"result": {"operation_id": 0, "status": "completed"}})
         status, answer = self.server.answers.get((self.command, path), fallback)
+        if callable(answer):
+            answer = answer(self.server.asked[-1][2])
         content = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
 
-    do_GET = do_PUT = do_POST = do_DELETE = _answer
+    do_GET = do_PUT = do_POST = _answer  # noqa: N815 - the names are the base class's
 
     def log_message(self, *_: object) -> None:
         """Stay silent."""
@@ -129,6 +131,24 @@ def test_two_in_memory_engines_are_two_stores() -> None:
     assert (one.namespaces(), other.namespaces()) == (["a"], [])
     one.close()
     assert other.create("a", {})
+    other.close()
+
+
+def test_calls_of_in_memory_engines_never_overlap() -> None:
+    one, other = Connection(":memory:"), Connection(":memory:")
+    one.open()
+    other.open()
+    entered = threading.Event()
+    second = threading.Thread(target=lambda: other.run(lambda _: entered.set()))
+
+    def inside(_: object) -> bool:
+        second.start()
+        return entered.wait(0.05)
+
+    assert not one.run(inside)
+    second.join()
+    assert entered.is_set()
+    one.close()
     other.close()
 
 
@@ -198,7 +218,7 @@ def test_a_server_that_does_not_answer_times_out() -> None:
 @pytest.mark.parametrize("version", ["1.18.4", "1.9.0", "0.19.0", "unknown", ""])
 def test_a_server_that_is_too_old_is_refused_with_the_version_found(wire: Wire, version: str) -> None:
     wire.answers["GET", "/"] = (200, {"title": "qdrant", "version": version})
-    with pytest.raises(ConfigurationError, match="1.19") as caught:
+    with pytest.raises(ConfigurationError, match=r"1\.19 or newer") as caught:
         ServerEngine(wire.url).open()
     assert repr(version) in caught.value.message
 
@@ -264,7 +284,7 @@ def test_the_collection_is_made_for_many_tenants(wire: Wire) -> None:
 
 def test_a_collection_that_something_else_made_is_left_alone(wire: Wire) -> None:
     config = described()["config"]
-    foreign = [
+    foreign: list[tuple[dict[str, Any], str]] = [
         ({"metadata": {}}, "not made by memanto"),
         ({"metadata": {"memanto_schema": 2}}, "schema 2"),
         ({"params": {**config["params"], "sparse_vectors": {}}}, "bm25"),
@@ -288,6 +308,21 @@ def test_missing_indexes_are_a_problem_that_is_named(wire: Wire) -> None:
     assert len(problems) == len(INDEXED_FIELDS) - 1 + 2
     assert any("'namespace'" in problem for problem in problems)
     assert not any("'type'" in problem for problem in problems)
+
+
+def test_a_facet_is_asked_for_again_until_every_value_is_in_it(wire: Wire) -> None:
+    names = sorted(f"agent-{number}" for number in range(9_500))
+    exists(wire, described())
+    wire.answers["POST", "/collections/memanto/facet"] = (
+        200,
+        lambda body: {"result": {"hits": [{"value": name, "count": 1} for name in names[: body["limit"]]]}},
+    )
+    engine = ServerEngine(wire.url)
+    engine.open()
+    assert engine.namespaces() == names
+    engine.close()
+    bodies = [body for _, path, body in wire.asked if path.endswith("/facet")]
+    assert {(body["key"], body["exact"]) for body in bodies} == {("namespace_meta", True)}
 
 
 def test_a_failed_write_is_not_acknowledged(wire: Wire) -> None:
@@ -356,7 +391,7 @@ def _client_errors() -> set[type[Exception]]:
 
 def test_every_error_class_of_the_client_is_translated() -> None:
     """A gap guard: a class that a new client brings fails here until somebody decides what it means."""
-    import grpc
+    import grpc  # type: ignore[import-untyped]
     import httpx
     from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
     from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse

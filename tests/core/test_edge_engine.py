@@ -402,3 +402,20 @@ def test_network_file_systems_are_refused_and_a_sandboxs_root_is_not(tmp_path: P
     with pytest.raises(ConfigurationError, match="nfs"):
         network_fs.refuse_network_file_system(tmp_path, mounts)
     network_fs.refuse_network_file_system(tmp_path, tmp_path / "absent")
+
+
+# -- what the operating system refuses ----------------------------------------------------------------
+
+
+def test_a_home_that_is_a_file_is_a_typed_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for home in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(BackendUnavailableError, match="file") as raised:
+            EdgeEngine(home).open()
+        assert "MEMANTO_HOME" in raised.value.hint
+
+
+def test_a_caller_s_own_error_passes_through_a_hold_unchanged(engine: EdgeEngine) -> None:
+    with pytest.raises(FileNotFoundError), engine.hold(AGENT):
+        raise FileNotFoundError
+    assert engine.count(AGENT, Where()) == 1

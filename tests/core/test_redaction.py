@@ -110,6 +110,7 @@ NAMED: dict[str, tuple[str, str, str]] = {
     "prose": ("The staging password is {}.", "hun" + "ter2", "password"),
     "prose with quotes": ("The password for staging is now '{}', tell nobody", "tr0u" + "bador", "password"),
     "curl": ("curl -s -u admin:{} https://api.internal/v1", PASSWORD, "password"),
+    "curl with a header": ("curl -u admin:{} -H 'Authorization: Bearer $TOKEN' https://x/", PASSWORD, "password"),
     "api key": ("api_key: {}", KEY, "secret"),
     "api key header": ("X-API-Key: {}", KEY, "secret"),
     "npmrc": ("//registry.internal/:_authToken={}", KEY, "secret"),
@@ -133,6 +134,14 @@ def test_a_named_value_goes_and_what_surrounds_it_stays(around: str, secret: str
     cleaned, kinds = redact(around.format(secret))
     assert cleaned == around.format(f"[REDACTED:{kind}]")
     assert kinds == [kind]
+
+
+def test_several_secrets_in_one_line_all_go() -> None:
+    text = f"curl -u admin:{PASSWORD} -H 'Authorization: Bearer {KEY}' 'https://x/?api_key={KEY}&password={PASSWORD}'"
+    cleaned, kinds = redact(text)
+    assert PASSWORD not in cleaned
+    assert KEY not in cleaned
+    assert len(kinds) == 4
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from memanto.cli.options import listed
 from memanto.errors import InvalidInputError
-from memanto.memory.validation import coerce_provenance, coerce_type
 from memanto.models import Draft
 
 _FIELDS: Final = frozenset(field.name for field in dataclasses.fields(Draft))
@@ -59,6 +58,7 @@ def _objects(text: str) -> list[tuple[str, Any]]:
 
 
 def _draft(value: Any, defaults: Mapping[str, Any], moment: Callable[[str], datetime]) -> Draft:
+    """Return the draft of one object; its values are checked when it is remembered."""
     if not isinstance(value, dict):
         raise InvalidInputError(f"a memory is a JSON object, not {type(value).__name__}")
     fields = {**defaults, **{name.replace("-", "_"): item for name, item in value.items() if item is not None}}
@@ -68,28 +68,8 @@ def _draft(value: Any, defaults: Mapping[str, Any], moment: Callable[[str], date
     if "content" not in fields:
         raise InvalidInputError("the field 'content' is missing")
     for name in _TIMES:
-        if name in fields and not isinstance(fields[name], datetime):
-            fields[name] = moment(_text(fields[name], name))
-    if "type" in fields:
-        fields["type"] = coerce_type(_text(fields["type"], "type"))
-    if "provenance" in fields:
-        fields["provenance"] = coerce_provenance(_text(fields["provenance"], "provenance"))
-    if "tags" in fields:
-        tags = fields["tags"]
-        fields["tags"] = listed(tags) if isinstance(tags, str) else tuple(_text(tag, "tags") for tag in _list(tags))
-    for name in _FIELDS - {*_TIMES, "tags", "confidence", "pinned", "metadata"}:
-        if name in fields:
-            _text(fields[name], name)
+        if isinstance(fields.get(name), str):
+            fields[name] = moment(fields[name])
+    if isinstance(fields.get("tags"), str):
+        fields["tags"] = listed(fields["tags"])
     return Draft(**fields)
-
-
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{name} is a text, not {value!r:.80}")
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise InvalidInputError(f"tags is a list or a comma list, not {value!r:.80}")
-    return value

@@ -20,16 +20,16 @@ def jsonable(value: Any) -> Any:
     Dataclasses become objects with the names of their fields, enumerations their values, mappings objects
     with text keys, other collections arrays.
     """
-    if isinstance(value, str):
-        return str(value)
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, datetime):
-        return to_rfc3339(value)
-    if isinstance(value, Path):
-        return str(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    return [jsonable(item) for item in value]
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str() | Path():
+            return str(value)  # of an enumeration, its value
+        case datetime():
+            return to_rfc3339(value)
+        case Mapping():
+            return {str(key): jsonable(item) for key, item in value.items()}
+        case _ if dataclasses.is_dataclass(value):
+            return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        case _:
+            return [jsonable(item) for item in value]

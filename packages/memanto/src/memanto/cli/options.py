@@ -20,8 +20,12 @@ def _complete(values: Iterable[str]) -> object:
     return lambda incomplete: [value for value in offered if value.startswith(incomplete)]
 
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or a unique beginning of it.", show_default=False)]
-ReasonOption = Annotated[str, typer.Option("--reason", "-r", metavar="TEXT", help="Why, for the history.", show_default=False)]
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="A memory's id, or a unique beginning of it.", show_default=False)
+]
+ReasonOption = Annotated[
+    str, typer.Option("--reason", "-r", metavar="TEXT", help="Why, for the history.", show_default=False)
+]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 TypeOption = Annotated[
@@ -61,18 +65,24 @@ ProvenanceOption = Annotated[
 ]  # fmt: skip
 TitleOption = Annotated[str | None, typer.Option("--title", help="At most 100 characters.", show_default=False)]
 ConfidenceOption = Annotated[float | None, typer.Option("--confidence", "-c", help="0 to 1.", show_default=False)]
-TagsOption = Annotated[str | None, typer.Option("--tags", metavar="A,B", help="Tags, separated by commas.", show_default=False)]
+TagsOption = Annotated[
+    str | None, typer.Option("--tags", metavar="A,B", help="Tags, separated by commas.", show_default=False)
+]
 SourceOption = Annotated[
-    str | None, typer.Option("--source", "-s", metavar="NAME", help="Who says so: a person, tool or agent.", show_default=False)
+    str | None,
+    typer.Option("--source", "-s", metavar="NAME", help="Who says so: a person, tool or agent.", show_default=False),
 ]
 SourceRefOption = Annotated[
-    str | None, typer.Option("--source-ref", metavar="REF", help="Where it comes from: a URL, path or id.", show_default=False)
+    str | None,
+    typer.Option("--source-ref", metavar="REF", help="Where it comes from: a URL, path or id.", show_default=False),
 ]
 ValidFromOption = Annotated[
-    str | None, typer.Option("--valid-from", metavar="TIME", help=f"True in the world from then on ({_TIME}).", show_default=False)
+    str | None,
+    typer.Option("--valid-from", metavar="TIME", help=f"True in the world from then on ({_TIME}).", show_default=False),
 ]
 ValidToOption = Annotated[
-    str | None, typer.Option("--valid-to", metavar="TIME", help="True in the world until then, exclusive.", show_default=False)
+    str | None,
+    typer.Option("--valid-to", metavar="TIME", help="True in the world until then, exclusive.", show_default=False),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Check everything and store nothing.")]
 
@@ -96,6 +106,10 @@ def read_text(source: str) -> str:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).expanduser().read_bytes()
         return data.decode("utf-8")
     except OSError as error:
-        raise InvalidInputError(f"cannot read {name!r}: {error.strerror or error}", hint="name a file, or - for standard input") from error
+        raise InvalidInputError(
+            f"cannot read {name!r}: {error.strerror or error}", hint="name a file, or - for standard input"
+        ) from error
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{name!r} is not UTF-8 (byte {error.start})", hint="convert it to UTF-8 first") from error
+        raise InvalidInputError(
+            f"{name!r} is not UTF-8 (byte {error.start})", hint="convert it to UTF-8 first"
+        ) from error

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -21,11 +20,13 @@ from memanto.cli.options import (
     listed,
     read_text,
 )
+from memanto.cli.receipts import emit_receipt, emit_receipts
 from memanto.cli.session import Session
-from memanto.cli.style import Palette
 from memanto.cli.verb import verb
 from memanto.errors import InvalidInputError
-from memanto.models import Draft, Receipt
+from memanto.models import Draft
+
+_DONE: Final = {False: "remembered", True: "would be remembered"}
 
 
 def register(app: typer.Typer) -> None:
@@ -36,8 +37,9 @@ def register(app: typer.Typer) -> None:
 def remember(
     session: Session,
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT|-]", help="What to remember; - reads standard input.", show_default=False)
+        str | None, typer.Argument(metavar="TEXT|-", help="The text; - reads standard input.", show_default=False)
     ] = None,
+    *,
     type: TypeOption = None,  # noqa: A002 - the option's name
     title: TitleOption = None,
     confidence: ConfidenceOption = None,
@@ -55,12 +57,15 @@ def remember(
         str | None,
         typer.Option(
             "--batch", metavar="FILE", show_default=False,
-            help="Remember many: a JSON array, or one object per line, each with 'content'; options fill in what it leaves out.",
+            help="Many: a JSON array, or one object per line, each with 'content'; options fill in what it leaves out.",
         ),
     ] = None,
     dry_run: DryRunOption = False,
 ) -> None:  # fmt: skip
-    """Store a memory and print a receipt made after reading it back."""
+    """Store a memory.
+
+    The receipt is made after reading it back. Without --type the type is guessed from the text.
+    """
     from memanto.memory.validation import coerce_provenance, coerce_type
 
     if (text is None) == (batch is None):
@@ -82,10 +87,10 @@ def remember(
     if batch is not None:
         _many(session, read_text(batch), given, dry_run=dry_run)
         return
-    content = read_text("-").removesuffix("\n").removesuffix("\r") if text == "-" else text
+    content = read_text("-").removesuffix("\n").removesuffix("\r") if text == "-" else text or ""
     with session.memory() as memory:
-        receipt = memory.remember(Draft(content=str(content), **given), dry_run=dry_run)
-    session.emit_receipts("would be remembered" if dry_run else "remembered", [receipt], value={**session.as_object(receipt), "dry_run": dry_run})
+        receipt = memory.remember(Draft(content=content, **given), dry_run=dry_run)
+    emit_receipt(session, _DONE[dry_run], receipt, dry_run=dry_run)
 
 
 def _many(session: Session, text: str, given: dict[str, Any], *, dry_run: bool) -> None:
@@ -95,11 +100,6 @@ def _many(session: Session, text: str, given: dict[str, Any], *, dry_run: bool) 
     drafts = read_batch(text, given, lambda words: parse_time(words, now=session.now, zone=session.zone, edge="start"))
     with session.memory() as memory:
         receipts = memory.remember_many(drafts, dry_run=dry_run)
-    done = "would be remembered" if dry_run else "remembered"
-    session.emit_receipts(done, receipts, value={"receipts": receipts, "dry_run": dry_run})
-    session.note(_summary(receipts))
-
-
-def _summary(receipts: Sequence[Receipt]) -> str:
+    emit_receipts(session, _DONE[dry_run], receipts, dry_run=dry_run)
     known = sum(receipt.duplicate for receipt in receipts)
-    return f"{len(receipts) - known} stored, {known} already known"
+    session.note(f"{len(receipts) - known} {_DONE[dry_run]}, {known} already known")

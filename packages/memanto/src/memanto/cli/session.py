@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memanto.cli.style import Palette, palette_for
@@ -103,7 +104,7 @@ class Session:
             self.note(f"--{option} {text.strip()!r} is {moment.astimezone(self.zone).isoformat(timespec='seconds')}")
         return moment
 
-    def confirm(self, question: str, *, yes: bool) -> None:
+    def confirm(self, question: Callable[[], str], *, yes: bool) -> None:
         """Ask before something is destroyed.
 
         Raises:
@@ -112,19 +113,41 @@ class Session:
         if yes:
             return
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise InvalidInputError("this destroys memories and needs --yes", hint="nothing was done; add --yes to go on")
-        sys.stderr.write(f"{question} [y/N] ")
+            raise InvalidInputError(
+                "this destroys memories and needs --yes", hint="nothing was done; add --yes to go on"
+            )
+        sys.stderr.write(f"{palette_for(sys.stderr).safe(question())} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise InvalidInputError("not confirmed", hint="nothing was done")
 
     # -- memory -------------------------------------------------------------------------------------
-    def memory(self) -> Memanto:
-        """Return the memory of the agent in effect, to be used as a context manager."""
+    def memory(self, agent: str | None = None) -> Memanto:
+        """Return the memory of an agent, by default the one in effect, to be used as a context manager."""
         from memanto.client import Memanto
 
-        return Memanto(self.agent_id(), create=False)
+        return Memanto(agent if agent is not None else self.agent_id(), create=False)
 
     def agent_id(self) -> str:
-        """Return the agent in effect: `--agent`, environment, project file, then the active agent."""
-        raise NotImplementedError
+        """Return the id of the agent in effect.
+
+        Raises:
+            ConfigurationError: No agent is named anywhere.
+        """
+        return self.chosen_agent()[0]
+
+    def chosen_agent(self) -> tuple[str, str]:
+        """Return the agent in effect and where it was named: flag, environment, project file or active agent.
+
+        Raises:
+            ConfigurationError: No agent is named anywhere.
+        """
+        from memanto.agents import resolve_agent
+
+        return resolve_agent(self.agent, os.environ, Path.cwd(), self.home())
+
+    def home(self) -> Path:
+        """Return the folder of this user's store and settings."""
+        from memanto.config import resolve_home
+
+        return resolve_home(os.environ, Path.cwd())[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, tzinfo
 from typing import Final
 
@@ -36,37 +37,34 @@ def _shared(one: str, other: str) -> int:
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def stamp(moment: datetime | None, zone: tzinfo, *, absent: str = "") -> str:
-    """Return a moment in local time to the minute, or `absent`."""
+def stamp(moment: datetime | None, zone: tzinfo, *, absent: str = "", seconds: bool = False) -> str:
+    """Return a moment in local time to the minute, or to the second, or `absent`."""
     if moment is None:
         return absent
-    try:
-        return moment.astimezone(zone).strftime("%Y-%m-%d %H:%M")
-    except OverflowError:  # the ends of the calendar do not exist in every zone
-        return moment.strftime("%Y-%m-%d %H:%MZ")
+    with suppress(OverflowError):  # the ends of the calendar do not exist in every zone
+        moment = moment.astimezone(zone)
+    return moment.replace(tzinfo=None).isoformat(" ", "seconds" if seconds else "minutes")
 
 
 # -- receipts ---------------------------------------------------------------------------------------
-def receipt_lines(done: str, receipt: Receipt, paint: Palette) -> Iterator[str]:
-    """Yield what a write did, and what its writer should know."""
-    if receipt.duplicate:
-        done = "already known"
-    elif receipt.revived:
-        done = "known again"
-    kind = f"{receipt.type.value}{' (guessed)' if receipt.type_guessed else ''}"
-    facts = [kind, f"version {receipt.version}", paint(_STATUS[receipt.status], receipt.status.value)]
-    if receipt.part_ids:
-        facts.append(f"{len(receipt.part_ids)} parts")
-    if receipt.searchable == "lexical":
-        facts.append("found by words only")
-    yield f"{paint('strong', done)} {paint('id', receipt.id)}  {' · '.join(facts)}"
+def receipt_lines(done: str, receipt: Receipt, paint: Palette, *, stored: bool = True) -> Iterator[str]:
+    """Yield what a write did, and what its writer should know; no id of its own unless it was stored."""
+    known = receipt.duplicate or receipt.revived
+    headline = "already known" if receipt.duplicate else "known again" if receipt.revived else done
+    facts = [
+        f"{receipt.type.value}{' (guessed)' if receipt.type_guessed else ''}",
+        f"version {receipt.version}",
+        paint(_STATUS[receipt.status], receipt.status.value),
+        *([f"{len(receipt.part_ids)} parts"] if receipt.part_ids else []),
+        *(["found by words only"] if receipt.searchable == "lexical" else []),
+    ]
+    shown = f" {paint('id', receipt.id)}" if stored or known else ""
+    yield f"{paint('strong', headline)}{shown}  {' · '.join(facts)}"
     for redaction in receipt.redactions:
-        yield f"  {paint('warn', 'redacted')} {redaction.kind} in {redaction.field}"
-    if receipt.status is Status.QUARANTINED and done == "remembered":
-        yield f"  {paint('warn', 'held back')} until `memanto verify {receipt.id}`: an inferred fact is not trusted"
+        yield f"  {paint('warn', 'redacted')}: {redaction.kind} in {redaction.field}"
     for warning in receipt.warnings:
-        if not warning.startswith("type guessed"):
-            yield f"  {paint('warn', 'warning')} {paint.safe(warning)}"
+        if not receipt.type_guessed or not warning.startswith("type guessed"):  # the first line says so already
+            yield f"  {paint('warn', 'warning')}: {paint.safe(warning)}"
     if receipt.similar:
         yield f"  similar to {', '.join(paint('id', one) for one in receipt.similar)}"
 
@@ -160,10 +158,10 @@ def memory_lines(memory: Memory, zone: tzinfo, paint: Palette) -> Iterator[str]:
         ("run", memory.run_id),
         ("key", memory.key),
         ("pinned", "yes" if memory.pinned else None),
-        ("recorded", stamp(memory.recorded_at, zone) + (" (imported)" if memory.imported else "")),
-        ("retired", stamp(memory.retired_at, zone)),
-        ("true from", stamp(memory.valid_from, zone)),
-        ("true until", stamp(memory.valid_to, zone)),
+        ("recorded", stamp(memory.recorded_at, zone, seconds=True) + (" (imported)" if memory.imported else "")),
+        ("retired", stamp(memory.retired_at, zone, seconds=True)),
+        ("true from", stamp(memory.valid_from, zone, seconds=True)),
+        ("true until", stamp(memory.valid_to, zone, seconds=True)),
         ("supersedes", ", ".join(memory.supersedes)),
         ("superseded by", memory.superseded_by),
         ("decision", None if decided is None else f"{decided.action} by {decided.actor}{_because(decided.reason)}"),
@@ -172,9 +170,15 @@ def memory_lines(memory: Memory, zone: tzinfo, paint: Palette) -> Iterator[str]:
         ("metadata", _compact(memory) if memory.metadata else None),
         ("embedder", memory.embedder),
     ]
-    yield from columns([paint("faint", name), paint.safe(str(value))] for name, value in fields if value not in (None, ""))
+    yield from columns(
+        [paint("faint", name), paint.safe(str(value))] for name, value in fields if value not in (None, "")
+    )
     yield ""
-    yield paint.safe(memory.content) if memory.status is not Status.FORGOTTEN else paint("faint", "(forgotten: no text is left)")
+    yield (
+        paint.safe(memory.content)
+        if memory.status is not Status.FORGOTTEN
+        else paint("faint", "(forgotten: no text is left)")
+    )
 
 
 def history_lines(versions: Sequence[Memory], zone: tzinfo, paint: Palette) -> Iterator[str]:
@@ -187,14 +191,17 @@ def history_lines(versions: Sequence[Memory], zone: tzinfo, paint: Palette) -> I
         who = decided.actor if decided else memory.actor or memory.source
         why = _because(decided.reason) if decided else ""
         facts = [memory.type.value, memory.status.value, f"confidence {memory.confidence:g}"]
-        until = f" to {stamp(memory.retired_at, zone)}" if memory.retired_at else ""
+        until = f" to {stamp(memory.retired_at, zone, seconds=True)}" if memory.retired_at else ""
+        when = f"{stamp(memory.recorded_at, zone, seconds=True)}{until}"
         yield ""
-        yield f"{paint('strong', f'v{memory.version}')}  {stamp(memory.recorded_at, zone)}{until}  {action} by {paint.safe(who + why)}"
+        yield f"{paint('strong', f'v{memory.version}')}  {when}  {action} by {paint.safe(who + why)}"
         yield f"    {paint('faint', ' · '.join(facts))}"
         if before is not None and before.content == memory.content:
             yield f"    {paint('faint', '(same text)')}"
         else:
-            yield indented(paint.safe(memory.content)) if memory.content else f"    {paint('faint', '(no text is left)')}"
+            yield (
+                indented(paint.safe(memory.content)) if memory.content else f"    {paint('faint', '(no text is left)')}"
+            )
         before = memory
 
 

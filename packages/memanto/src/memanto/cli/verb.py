@@ -42,15 +42,22 @@ def verb(
             common = {option: values.pop(option) for option, _, _ in _COMMON}
             session = Session.of(ctx.obj, common)
             for one in ctx.meta.get(_JOINED, ()):
-                session.note(f"read {one.option} {' '.join(one.words)} as {one.value!r}")
+                if (typed := " ".join(one.words)) != one.value:
+                    session.note(f"read {one.option} {typed} as {one.value!r}")
             function(session, **values)  # type: ignore[call-arg]  # Typer filled in exactly its parameters
 
         named = inspect.Parameter.KEYWORD_ONLY
         command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [
                 inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
-                *(one.replace(kind=named) for one in list(inspect.signature(function, eval_str=True).parameters.values())[1:]),
-                *(inspect.Parameter(option, named, annotation=kind, default=default) for option, kind, default in _COMMON),
+                *(
+                    one.replace(kind=named)
+                    for one in list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+                ),
+                *(
+                    inspect.Parameter(option, named, annotation=kind, default=default)
+                    for option, kind, default in _COMMON
+                ),
             ]
         )
         command.__annotations__ = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 
 from memanto.errors import InvalidInputError
@@ -118,7 +118,7 @@ def _tokens(arguments: Sequence[str], valued: frozenset[str]) -> Iterator[_Token
 def _refuse_stray(tokens: Sequence[_Token], positionals: int) -> None:
     words = [token for token in tokens if token.kind == "positional"]
     after_value = [
-        token for before, token in zip(tokens, tokens[1:], strict=False)
+        token for before, token in pairwise(tokens)
         if token.kind == "positional" and before.kind in {"value", "both"}
     ]  # fmt: skip
     stray = after_value[0] if after_value else words[positionals]

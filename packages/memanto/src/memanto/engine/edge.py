@@ -23,6 +23,7 @@ from memanto.engine.layout import (
     namespaces_root,
     prepare_root,
     remove,
+    translated_os,
 )
 from memanto.engine.lease import Lease, registry
 from memanto.engine.locks import LockPair
@@ -83,23 +84,18 @@ class EdgeEngine:
     def open(self) -> None:
         refuse_network_file_system(self._home)
         root = namespaces_root(self._home)
-        try:
+        with translated_os(self._home):
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
             prepare_root(root)
-        except OSError as error:
-            raise BackendUnavailableError(
-                f"the store's folder {str(self._home)!r} cannot be used: {error.strerror or error}",
-                hint="check the path and its permissions, or set MEMANTO_HOME",
-            ) from error
         self._root, self._closed = root, False
 
     def close(self) -> None:
-        for namespace in sorted(self._used):
-            lease = self._lease(namespace)
-            if not lease.let_go(timeout=1.0):
-                lease.flush()  # another engine of this process is inside; it will close what it uses
+        leases = [self._lease(namespace) for namespace in sorted(self._used)]
         self._used.clear()
         self._closed = True
+        with contextlib.ExitStack() as stack:  # goes on after one that fails, then raises
+            for lease in leases:
+                stack.callback(self._let_go, lease)
 
     # -- namespaces ---------------------------------------------------------------------------------
     def namespaces(self) -> list[str]:
@@ -112,7 +108,8 @@ class EdgeEngine:
         place = self._place(namespace)
         if place.exists():
             return False
-        with self._lease(namespace).writing(self._timeout), self._lease(namespace).exclusive(self._timeout):
+        lease = self._lease(namespace)
+        with translated_os(place.folder), lease.writing(self._timeout), lease.exclusive(self._timeout):
             if place.exists():
                 return False
             with place.building() as draft:
@@ -126,7 +123,8 @@ class EdgeEngine:
 
     def drop(self, namespace: str) -> None:
         place = self._existing(namespace)
-        with self._lease(namespace).writing(self._timeout), self._lease(namespace).exclusive(self._timeout):
+        lease = self._lease(namespace)
+        with translated_os(place.folder), lease.writing(self._timeout), lease.exclusive(self._timeout):
             if not place.exists():
                 raise _unknown(namespace)
             place.drop()
@@ -151,11 +149,13 @@ class EdgeEngine:
             edge_commit.set_payload(shard, point_id, fields)
 
     def erase(self, namespace: str, delete: Sequence[UUID], insert: Sequence[Change]) -> list[datetime | None]:
-        lease = self._lease_of(namespace)
-        with lease.writing(self._timeout):
+        place, lease = self._existing(namespace), self._lease(namespace)
+        with translated_os(place.folder), lease.writing(self._timeout):
             with lease.use(self._timeout) as shard:
                 if not shard.get(delete, vectors=False):
-                    return edge_commit.commit(shard, insert, self._clock)
+                    times = edge_commit.commit(shard, insert, self._clock)
+                    self._settle(shard)
+                    return times
                 target = generations.begin_next(shard, delete)
             try:
                 times = edge_commit.commit(target, insert, self._clock)
@@ -236,8 +236,8 @@ class EdgeEngine:
 
     # -- upkeep -------------------------------------------------------------------------------------
     def optimize(self, namespace: str, progress: Callable[[str], None] | None = None) -> bool:
-        lease = self._lease_of(namespace)
-        with lease.writing(self._timeout):
+        place, lease = self._existing(namespace), self._lease(namespace)
+        with translated_os(place.folder), lease.writing(self._timeout):
             with lease.use(self._timeout) as shard:
                 folder = shard.folder
             with lease.exclusive(self._timeout):
@@ -289,20 +289,24 @@ class EdgeEngine:
     # -- inside -------------------------------------------------------------------------------------
     @contextlib.contextmanager
     def _reading(self, namespace: str) -> Iterator[Shard]:
-        with self._lease_of(namespace).use(self._timeout) as shard:
+        place = self._existing(namespace)
+        with translated_os(place.folder), self._lease(namespace).use(self._timeout) as shard:
             yield shard
 
     @contextlib.contextmanager
     def _writing(self, namespace: str) -> Iterator[Shard]:
-        lease = self._lease_of(namespace)
-        with lease.writing(self._timeout), lease.use(self._timeout) as shard:
+        place, lease = self._existing(namespace), self._lease(namespace)
+        with translated_os(place.folder), lease.writing(self._timeout), lease.use(self._timeout) as shard:
             yield shard
-            if self._durability == "full":
-                shard.flush()
+            self._settle(shard)
 
-    def _lease_of(self, namespace: str) -> Lease[Shard]:
-        self._existing(namespace)
-        return self._lease(namespace)
+    def _let_go(self, lease: Lease[Shard]) -> None:
+        if not lease.let_go(timeout=1.0):
+            lease.flush()  # another engine of this process is inside; it closes what it uses
+
+    def _settle(self, shard: Shard) -> None:
+        if self._durability == "full":
+            shard.flush()
 
     def _existing(self, namespace: str) -> Place:
         place = self._place(namespace)

@@ -13,7 +13,7 @@ from uuid import UUID
 import qdrant_edge as qe
 
 from memanto.engine.edge_convert import from_record, to_filter, translated
-from memanto.engine.layout import CleanClose, Place, check_free_space, make_private
+from memanto.engine.layout import CleanClose, Place, check_free_space, make_private, translated_os
 from memanto.engine.port import Point
 from memanto.engine.schema import KEYWORD_FIELDS, LEXICAL_VECTOR, TIME_FIELDS
 from memanto.errors import MemantoError, StoreDamagedError, StoreLockedError
@@ -140,9 +140,10 @@ class Shard:
             finally:
                 raw.close()
         self.dirty = False
-        make_private(self.folder)
-        if self._written:
-            self.place.write_clean_close(self.generation, CleanClose(points, self.last_recorded_at))
+        with translated_os(self.folder):
+            make_private(self.folder)
+            if self._written:
+                self.place.write_clean_close(self.generation, CleanClose(points, self.last_recorded_at))
 
     def _compare(self, note: CleanClose | None) -> None:
         """Find the newest time of recording, and hold the number of points against the note."""

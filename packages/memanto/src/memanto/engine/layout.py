@@ -18,6 +18,7 @@ folder above keeps others out.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -29,7 +30,7 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from memanto.errors import DiskFullError, MemantoError, StoreDamagedError
+from memanto.errors import BackendUnavailableError, DiskFullError, MemantoError, StoreDamagedError
 from memanto.ids import decode_agent_id, encode_agent_id
 from memanto.times import from_rfc3339, to_rfc3339
 
@@ -75,6 +76,22 @@ def check_free_space(folder: Path, needed: int = 0) -> None:
             f"only {free:,} bytes are free on the disk of {str(folder)!r}, {FREE_SPACE + needed:,} are needed",
             hint="free some space, then try again",
         )
+
+
+@contextlib.contextmanager
+def translated_os(folder: Path) -> Iterator[None]:
+    """Turn what the operating system refuses about files of `folder` into the project's errors."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise DiskFullError(
+                f"the disk of {str(folder)!r} is full", hint="free some space, then try again"
+            ) from error
+        raise BackendUnavailableError(
+            f"files of {str(folder)!r} cannot be used: {error}",
+            hint="check the path, its permissions and its disk, or set MEMANTO_HOME",
+        ) from error
 
 
 def make_private(folder: Path) -> None:

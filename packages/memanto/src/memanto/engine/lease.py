@@ -281,7 +281,9 @@ class Lease(Generic[R]):
     # -- the watcher -----------------------------------------------------------------------------------
     def _start_watcher(self) -> None:
         self._wake = threading.Event()
-        threading.Thread(target=self._watch, args=(self._wake,), name=f"lease of {self.what}", daemon=True).start()
+        watcher = threading.Thread(target=self._watch, args=(self._wake,), name=f"lease of {self.what}", daemon=True)
+        with contextlib.suppress(RuntimeError):  # the interpreter is ending; the exit handler lets go
+            watcher.start()
 
     def _watch(self, wake: threading.Event) -> None:
         while self._wake is wake and self._owned and not self._dead:
@@ -289,9 +291,8 @@ class Lease(Generic[R]):
             wake.clear()
             try:
                 self._tick(time.monotonic())
-            except MemantoError as error:
-                # Nobody calls a thread; the next caller meets the same fault and is told.
-                _log.warning("%s: %s", self.what, error)
+            except Exception:  # noqa: BLE001 - a watcher that ends would keep every other process out for good
+                _log.exception("%s could not be flushed, closed or handed over", self.what)
 
     def _tick(self, now: float) -> None:
         """Hand over, flush or let go, whatever is due."""
@@ -340,15 +341,12 @@ class Registry:
         for lease in opened:
             if excess <= 0:
                 return
-            excess -= lease.let_go()
+            excess -= _let_go(lease, 0.0)
 
     def close(self) -> None:
         """Close everything, waiting two seconds at most for threads that are inside."""
         for lease in list(self._leases.values()):
-            try:
-                lease.let_go(timeout=2.0)
-            except MemantoError as error:  # the others must still be closed
-                _log.warning("%s: %s", lease.what, error)
+            _let_go(lease, 2.0)
 
     def abandon(self) -> None:
         """Leave everything to the parent process, in a forked child."""
@@ -372,6 +370,15 @@ def registry() -> Registry:
     if _registry is None:
         _registry = Registry()
     return _registry
+
+
+def _let_go(lease: Lease[Resource], timeout: float) -> bool:
+    """Close one of several: its failure must not keep the others from being closed."""
+    try:
+        return lease.let_go(timeout)
+    except MemantoError as error:
+        _log.warning("%s: %s", lease.what, error)
+        return True
 
 
 def _last_used(lease: Lease[Resource]) -> float:

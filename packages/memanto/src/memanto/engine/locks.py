@@ -20,7 +20,7 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from memanto.engine.layout import write_private
+from memanto.engine.layout import translated_os, write_private
 from memanto.errors import StoreLockedError
 
 _POLL: Final = 0.01
@@ -65,26 +65,27 @@ class LockPair:
 
         Raises:
             StoreLockedError: Somebody else held it all the time.
+            BackendUnavailableError: The lock files cannot be made or opened.
         """
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         deadline = time.monotonic() + timeout
-        try:
-            self._poll(self._turnstile, what, deadline, timeout)
-            self._poll(self._owner, what, deadline, timeout)
-        finally:
-            self._turnstile.release(force=True)
-        try:
-            self._write_note()
-        except BaseException:
-            self._owner.release(force=True)
-            raise
+        with translated_os(self._folder):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                self._poll(self._turnstile, what, deadline, timeout)
+                self._poll(self._owner, what, deadline, timeout)
+            finally:
+                self._turnstile.release(force=True)
+            try:
+                self._write_note()
+            except BaseException:
+                self._owner.release(force=True)
+                raise
 
     def release(self) -> None:
         """Remove the note and let go."""
-        try:
+        with contextlib.suppress(OSError):  # a note that stays is overwritten by the next holder
             self._note.unlink(missing_ok=True)
-        finally:
-            self._owner.release(force=True)
+        self._owner.release(force=True)
 
     def contended(self) -> bool:
         """Whether another process waits at the turnstile; only for the owner."""

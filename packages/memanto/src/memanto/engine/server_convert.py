@@ -70,8 +70,6 @@ def _condition(condition: Condition) -> models.Condition:  # noqa: PLR0911 - one
         case Equals(name, value):
             return models.FieldCondition(key=name, match=models.MatchValue(value=value))
         case AnyOf(name, values):
-            if not values:
-                return with_ids(())
             return models.FieldCondition(key=name, match=models.MatchAny(any=list(values)))
         case TimeRange(name, gt, gte, lt, lte):
             bounds = models.DatetimeRange(gt=_time(gt), gte=_time(gte), lt=_time(lt), lte=_time(lte))

@@ -18,6 +18,7 @@ from memanto.memory import secret_rules as rules
 from memanto.models import MAX_KEY, MAX_SOURCE_REF, MAX_TAG, MAX_TITLE, Draft, Redaction
 
 _MARKER: Final = r"\[REDACTED:[a-z0-9-]{1,40}\]"
+_ROUNDS: Final = 6  #: a secret glued to another shows only when that one is gone; two rounds are the rule
 _AWS_REACH: Final = 300  #: characters around an AWS key id in which its secret is looked for
 
 _DETECTORS: Final = {
@@ -43,8 +44,12 @@ _Finder = Callable[[str], Iterator[_Edit]]
 def redact(text: str) -> tuple[str, list[str]]:
     """Return the text with each secret replaced by `[REDACTED:kind]`, and the kinds, one per secret."""
     kinds: list[str] = []
-    for find in _FINDERS:
-        text = _replace(text, find(text), kinds)
+    for _ in range(_ROUNDS):
+        before = len(kinds)
+        for find in _FINDERS:
+            text = _replace(text, find(text), kinds)
+        if len(kinds) == before:
+            break
     return text, kinds
 
 
@@ -127,6 +132,7 @@ def _mark(kind: str) -> str:
 
 
 def _replace(text: str, edits: Iterator[_Edit], kinds: list[str]) -> str:
+    """Apply edits, which come in the order of the text; one that overlaps the one before is left out."""
     pieces: list[str] = []
     done = 0
     for start, end, kind in edits:
@@ -238,6 +244,9 @@ def _authorizations(text: str) -> Iterator[_Edit]:
         value = match.group("secret")
         if rules.plausible_token(value, minimum=16 if match.group()[:6].lower() == "bearer" else 8):
             yield *_span(match), "authorization"
+
+
+def _curl_users(text: str) -> Iterator[_Edit]:
     if "curl" in text:
         for match in rules.compiled(rules.CURL_USER).finditer(text):
             if not rules.is_placeholder(match.group("secret")):
@@ -286,6 +295,7 @@ _FINDERS: Final[tuple[_Finder, ...]] = (
     _detected,
     _url_passwords,
     _authorizations,
+    _curl_users,
     _named_values,
     _option_values,
     _spoken_passwords,

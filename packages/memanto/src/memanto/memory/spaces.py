@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from memanto.embedding.checks import check_vectors
+from memanto.embedding.checks import checked_documents, checked_query
 from memanto.embedding.port import Embedder, EmbedderIdentity
 from memanto.engine.bm25 import encode_document
 from memanto.engine.port import SparseVector, Vector
@@ -81,15 +81,12 @@ class Space:
         embedder = self.embedder(meta, bind=False)
         if embedder is None:
             return None
-        vector = embedder.embed_query(text)
-        [checked] = check_vectors(vector.reshape(1, -1), 1, embedder.identity.dimension)
-        return vector_name(embedder.identity), checked.tolist()
+        return vector_name(embedder.identity), checked_query(embedder, text).tolist()
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
     """Return one checked, L2-normalised vector per text."""
-    vectors = embedder.embed_documents(list(texts))
-    rows: list[Vector] = check_vectors(vectors, len(texts), embedder.identity.dimension).tolist()
+    rows: list[Vector] = checked_documents(embedder, texts).tolist()
     return rows
 
 

@@ -39,13 +39,12 @@ MAX_METADATA_DEPTH: Final = 16
 _INT64: Final = range(-(2**63), 2**63)
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_LINE_BREAK: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _SOURCE: Final = re.compile(rf"[A-Za-z0-9._-]{{1,{MAX_SOURCE}}}")
 _ID_PREFIX: Final = re.compile(r"[0-9a-f]{4,32}")
+_WORDS: Final = r"(?: [\w'\u2019/,()-]+){1,12} ?"
 _TEMPLATE: Final = re.compile(
-    r"(?<![\w<])<(?:[A-Za-z][\w'’/,-]*(?: [\w'’/,()-]+){1,12} ?>|[A-Za-z][\w'’/-]{2,}(?: [\w'’/,()-]+){1,12} ?(?=\||$))",
-    re.MULTILINE,
+    rf"(?<![\w<])<(?:[A-Za-z][\w'\u2019/,-]*{_WORDS}>|[A-Za-z][\w'\u2019/-]{{2,}}{_WORDS}(?=\||$))", re.MULTILINE
 )
 _ONE_AUTHOR: Final = {"claude": "claude_code", "claude-code": "claude_code", "claude_code": "claude_code"}
 
@@ -227,7 +226,7 @@ def _check_title(value: str | None) -> str | None:
     if value is None:
         return None
     _check_string("title", value)
-    title = _LINE_BREAK.sub(" ", value).strip()
+    title = " ".join(line for line in map(str.strip, value.splitlines()) if line)
     if len(title) > MAX_TITLE:
         raise InvalidInputError(f"title {_shown(title)} has {len(title)} characters; at most {MAX_TITLE} are allowed")
     return None if _is_blank(title) else title

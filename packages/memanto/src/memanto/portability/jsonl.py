@@ -205,7 +205,7 @@ def memory_from_json(value: Mapping[str, Any], namespace: str) -> Memory:
 
 def _checked(memory: Memory, now: datetime) -> tuple[Memory, bool]:
     """Check a version like a draft, redact it, and mark it as imported."""
-    if not isinstance(memory.version, int) or memory.version < 1:
+    if type(memory.version) is not int or memory.version < 1:
         raise InvalidInputError(f"version {memory.version!r} is not a number from 1")
     if memory.recorded_at > now + CLOCK_SKEW:
         raise InvalidInputError(f"recorded_at {to_rfc3339(memory.recorded_at)} lies in the future")

@@ -1,0 +1,76 @@
+"""Which agent a command is about: the active agent of this user, and the order in which agents are named.
+
+Only `agent create` and `agent activate` move the active agent. Descriptions live with each agent's
+memories, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from memanto.config import project_agent
+from memanto.config_files import write_private
+from memanto.errors import ConfigurationError, InvalidInputError
+from memanto.ids import check_agent_id
+
+ACTIVE_FILE: Final = "active"
+
+
+def activate(home: Path, agent_id: str) -> None:
+    """Make this the user's active agent. Whether it exists is for the caller to know.
+
+    Raises:
+        InvalidInputError: It is no valid agent id.
+    """
+    write_private(home / ACTIVE_FILE, f"{check_agent_id(agent_id)}\n")
+
+
+def deactivate(home: Path) -> None:
+    """Leave the user without an active agent. Idempotent."""
+    (home / ACTIVE_FILE).unlink(missing_ok=True)
+
+
+def active(home: Path) -> str | None:
+    """Return the user's active agent, or `None`.
+
+    Raises:
+        ConfigurationError: The file that names it is unreadable or damaged.
+    """
+    path = home / ACTIVE_FILE
+    hint = "`memanto agent activate NAME` writes it anew"
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error}", hint=hint) from error
+    try:
+        return check_agent_id(text.removesuffix("\n"))
+    except InvalidInputError as error:
+        raise ConfigurationError(f"{path} does not name an agent: {error.message}", hint=hint) from error
+
+
+def resolve_agent(flag: str | None, environ: Mapping[str, str], cwd: Path, home: Path) -> tuple[str, str]:
+    """Return the agent in effect and where it was named.
+
+    The first of these counts: `--agent`, the environment variable `MEMANTO_AGENT` (not empty), the nearest
+    `.memanto.toml` in or above the working directory, the user's active agent.
+
+    Raises:
+        InvalidInputError: The flag is no valid agent id.
+        ConfigurationError: None of them names an agent, or one of the others names it wrongly.
+    """
+    if flag is not None:
+        return check_agent_id(flag), "flag --agent"
+    if named := environ.get("MEMANTO_AGENT"):
+        try:
+            return check_agent_id(named), "environment variable MEMANTO_AGENT"
+        except InvalidInputError as error:
+            raise ConfigurationError(f"MEMANTO_AGENT: {error.message}", hint=error.hint) from error
+    if found := project_agent(cwd):
+        return found[0], f"project file {found[1]}"
+    if current := active(home):
+        return current, "active agent"
+    raise ConfigurationError("no agent is named and none is active", hint="`memanto agent create NAME` makes one")

@@ -1,0 +1,44 @@
+"""The tree of commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memanto.cli import agent, carry, change, recall, remember, settings, upkeep
+from memanto.cli.session import Session
+from memanto.cli.verb import AgentOption, JsonOption, QuietOption
+
+
+def make_app() -> typer.Typer:
+    """Return the application with every command."""
+    app = typer.Typer(
+        name="memanto",
+        help="Typed, versioned memory for agents: it survives the session and is shared by every tool.",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback(invoke_without_command=True)(_root)
+    for module in (remember, recall, change, agent, carry, upkeep, settings):
+        module.register(app)
+    return app
+
+
+def _root(
+    ctx: typer.Context,
+    agent: AgentOption = None,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    given = {"agent": agent, "json": json, "quiet": quiet}
+    ctx.obj = given
+    if version:
+        from memanto import __version__
+
+        typer.echo(f"memanto {__version__}")
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        upkeep.overview(Session.of(None, given))

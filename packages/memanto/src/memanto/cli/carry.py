@@ -1,0 +1,113 @@
+"""`memanto export` and `import`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memanto.cli.options import read_text
+from memanto.cli.session import Session
+from memanto.cli.style import Palette
+from memanto.cli.verb import verb
+from memanto.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from memanto.portability.jsonl import ImportReport
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    verb(app, "export")(export)
+    verb(app, "import")(import_)
+
+
+def export(
+    session: Session,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write there instead of standard output.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write all memories as JSON lines.
+
+    Every version of every memory; `import` reads them back without a loss.
+    """
+    with session.memory() as memory:
+        if output is None:
+            for line in memory.export():
+                sys.stdout.write(f"{line}\n")
+            return
+        count = _write_private(output.expanduser(), memory.export())
+    # The first line describes the export.
+    session.emit({"path": output, "versions": count - 1}, lambda _: [f"{count - 1} versions written to {output}"])
+
+
+def _write_private(path: Path, lines: Iterable[str]) -> int:
+    """Write lines to a file only the user can read, all of them or none; return how many."""
+    count = 0
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # made with mode 0600
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot write {str(path)!r}: {error.strerror}", hint="name a file in a folder you may write"
+        ) from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            for line in lines:
+                file.write(f"{line}\n")
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+    return count
+
+
+def import_(
+    session: Session,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|-", help="An export; - reads standard input.", show_default=False)
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would be added, and add nothing.")] = False,
+) -> None:
+    """Add the memories of an export.
+
+    Versions that are there already stay as they are, so running it again changes nothing. Exit status 4 when a
+    memory here says something else.
+    """
+    lines = read_text(file).removeprefix("\ufeff").split("\n")
+    with session.memory() as memory, session.progress("Importing") as progress:
+        report = memory.import_(lines, dry_run=dry_run, progress=progress)
+    value = {
+        "memories": report.memories,
+        "versions": report.versions,
+        "stored": report.stored,
+        "present": report.present,
+        "conflicts": report.conflicts,
+        "redacted": report.redacted,
+        "dry_run": dry_run,
+    }
+    session.emit(value, lambda paint: _report(report, paint, dry_run=dry_run))
+    if report.conflicts:
+        raise typer.Exit(4)
+
+
+def _report(report: ImportReport, paint: Palette, *, dry_run: bool) -> Iterator[str]:
+    added = f"{report.stored} {'would be added' if dry_run else 'added'}, {report.present} already there"
+    yield f"{report.versions} versions of {report.memories} memories: {added}"
+    if report.redacted:
+        yield f"{paint('warn', 'redacted')}: secrets in {report.redacted} versions"
+    for memory_id in report.conflicts:
+        yield f"{paint('bad', 'not imported')}: {paint('id', memory_id)} says something else here"

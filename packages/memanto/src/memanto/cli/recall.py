@@ -1,0 +1,159 @@
+"""`memanto recall`, `show` and `history`: reading memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from memanto.cli.options import IdArgument, KindOption, StatusOption, TagsOption, TypesOption, listed
+from memanto.cli.session import Session
+from memanto.cli.style import Palette
+from memanto.cli.text import explanation_lines, history_lines, memory_lines, result_lines, stamp
+from memanto.cli.verb import verb
+from memanto.models import DEFAULT_LIMIT, Recollection
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    verb(app, "recall")(recall)
+    verb(app, "show")(show)
+    verb(app, "history")(history)
+
+
+def recall(
+    session: Session,
+    query: Annotated[
+        str | None,
+        typer.Argument(
+            help="What to look for, by words and by meaning; without it the newest memories.", show_default=False
+        ),
+    ] = None,
+    *,
+    type: TypesOption = None,  # noqa: A002 - the option's name
+    memory: KindOption = None,
+    tags: TagsOption = None,
+    any_tag: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--any-tag", metavar="TAG", help="At least one of these tags; may be repeated.", show_default=False
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="1 to 100 results.")] = DEFAULT_LIMIT,
+    min_confidence: Annotated[
+        float | None, typer.Option("--min-confidence", help="0 to 1.", show_default=False)
+    ] = None,
+    min_similarity: Annotated[
+        float | None,
+        typer.Option("--min-similarity", help="Cosine between query and memory, -1 to 1.", show_default=False),
+    ] = None,
+    status: StatusOption = None,
+    recent: Annotated[bool, typer.Option("--recent", help="Newest first.")] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            "--as-of", metavar="TIME", help="What was believed then; a date means its end.", show_default=False
+        ),
+    ] = None,
+    valid_at: Annotated[
+        str | None,
+        typer.Option("--valid-at", metavar="TIME", help="What was true in the world then.", show_default=False),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="What happened from then on.", show_default=False)
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until", metavar="TIME", help="What happened up to then; a date means its end.", show_default=False
+        ),
+    ] = None,
+    changed_since: Annotated[
+        str | None,
+        typer.Option("--changed-since", metavar="TIME", help="What was recorded from then on.", show_default=False),
+    ] = None,
+    agents: Annotated[
+        str | None, typer.Option("--agents", metavar="A,B", help="Search these agents instead.", show_default=False)
+    ] = None,
+    rerank: Annotated[
+        bool, typer.Option("--rerank", help="Let the cross-encoder order the best; takes about 0.3 s.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also what is retired, quarantined or no longer true.")
+    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every number behind each score.")] = False,
+    budget: Annotated[
+        int | None, typer.Option("--budget", metavar="TOKENS", help="Leave out what would not fit.", show_default=False)
+    ] = None,
+) -> None:
+    """Find memories, by words and by meaning.
+
+    Every filter combines with a query and with every other. Without a query the newest come first.
+    """
+    knowledge = session.moment("as-of", as_of, "end")
+    names = listed(agents)
+    with session.memory(names[0] if names else None) as handle:
+        results = handle.recall(
+            query,
+            types=listed(type),
+            memory=memory,
+            tags=listed(tags),
+            any_tags=listed(any_tag),
+            status=listed(status),
+            min_confidence=min_confidence,
+            min_similarity=min_similarity,
+            as_of=knowledge,
+            valid_at=session.moment("valid-at", valid_at, "start"),
+            since=session.moment("since", since, "start"),
+            until=session.moment("until", until, "end"),
+            changed_since=session.moment("changed-since", changed_since, "start"),
+            everything=everything,
+            agents=names,
+            limit=limit,
+            rerank=rerank,
+            budget_tokens=budget,
+        )
+        oldest = handle.status().oldest if not results and knowledge is not None else None
+    if recent:
+        results.sort(key=lambda one: (one.memory.recorded_at, one.memory.id), reverse=True)
+    note = None if results else _nothing(session, knowledge, oldest)
+    value = {"results": results, "times": session.times, "note": note}
+    session.emit(value, lambda paint: _lines(session, results, paint, explain=explain))
+    if note and not session.json:
+        session.note(note)
+
+
+def _lines(session: Session, results: Sequence[Recollection], paint: Palette, *, explain: bool) -> Iterator[str]:
+    yield from result_lines(results, session.zone, paint)
+    if explain and results:
+        yield from explanation_lines(results, paint)
+
+
+def _nothing(session: Session, knowledge: datetime | None, oldest: datetime | None) -> str:
+    """Return the sentence that explains an empty answer."""
+    if knowledge is None:
+        return "nothing found"
+    if oldest is None or oldest <= knowledge:
+        return "nothing that matches was known then"
+    return f"nothing was known then; oldest memory is from {stamp(oldest, session.zone)}; try --valid-at"
+
+
+def show(session: Session, id: IdArgument) -> None:  # noqa: A002 - the word users know
+    """Show all of one memory."""
+    with session.memory() as handle:
+        memory = handle.show(id)
+    session.emit(memory, lambda paint: memory_lines(memory, session.zone, paint))
+
+
+def history(session: Session, id: IdArgument) -> None:  # noqa: A002 - the word users know
+    """Show every version of a memory.
+
+    With each comes when it changed, who decided it, and why.
+    """
+    with session.memory() as handle:
+        versions = handle.history(id)
+    session.emit(
+        {"id": versions[-1].id, "versions": versions}, lambda paint: history_lines(versions, session.zone, paint)
+    )

@@ -1,0 +1,98 @@
+"""Settings files: read with the line of what is wrong, written at once and for the owner alone."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from memanto.config_keys import FileKind, find_key
+from memanto.errors import ConfigurationError
+
+_BELONGS: Final[Mapping[FileKind, str]] = {
+    "project": "a project file names the agent only, because it comes with the repository; "
+    "`memanto config set` keeps the rest in your own file",
+    "user": "`memanto agent activate NAME` changes the active agent; a project's agent stands in its .memanto.toml",
+}
+
+
+def read_settings_file(path: Path, kind: FileKind) -> Mapping[str, object]:
+    """Return what a settings file holds; nothing when it does not exist.
+
+    Raises:
+        ConfigurationError: It cannot be read, is malformed, or holds a setting that is unknown or belongs
+            elsewhere. The message names file and line.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be read: {error.strerror}", hint="correct its permissions, or move it away"
+        ) from error
+    import tomllib
+
+    try:
+        text = raw.decode("utf-8")
+        found = tomllib.loads(text)
+    except ValueError as error:  # of the decoding or of TOML
+        raise ConfigurationError(
+            f"{path} is not valid TOML: {_at_line(raw, error)}",
+            hint="correct that line, or move the file away to go back to the defaults",
+        ) from error
+    for name in found:
+        where = f"{path}, line {_line_of(name, text)}"
+        if find_key(name, where).file != kind:
+            raise ConfigurationError(f"setting {name!r} does not belong in {where}", hint=_BELONGS[kind])
+    return found
+
+
+def update_settings_file(path: Path, values: Mapping[str, object]) -> None:
+    """Set values in a file that `read_settings_file` accepts, keeping comments and order; `None` removes one."""
+    import tomlkit
+
+    document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
+    for name, value in values.items():
+        if value is None:
+            document.pop(name, None)
+        else:
+            document[name] = str(value) if isinstance(value, Path) else value
+    write_private(path, tomlkit.dumps(document))
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a small file at once, readable by its owner alone (0600, in a folder made with 0700).
+
+    A symbolic link stays one: the file it leads to is replaced.
+    """
+    import tempfile
+
+    target = path.resolve()
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _at_line(raw: bytes, error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        line = raw[: error.start].count(b"\n") + 1
+        return f"line {line} is not UTF-8"
+    return str(error).replace("end of document", f"the end of the file, line {len(raw.splitlines())}")
+
+
+def _line_of(name: str, text: str) -> int:
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(rf"\s*\[?\s*[\"']?{re.escape(name)}\b", line):
+            return number
+    return 1
