@@ -134,6 +134,15 @@ def test_two_in_memory_engines_are_two_stores() -> None:
     other.close()
 
 
+def test_an_in_memory_engine_opened_again_begins_anew() -> None:
+    engine = ServerEngine(":memory:")
+    for _ in range(2):
+        engine.open()
+        fresh(engine, "a")
+        add(engine, "a", point("a", 1, dense=[1.0, 0.0, 0.0, 0.0]))
+        engine.close()
+
+
 def test_calls_of_in_memory_engines_never_overlap() -> None:
     one, other = Connection(":memory:"), Connection(":memory:")
     one.open()

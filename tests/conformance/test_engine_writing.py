@@ -240,6 +240,16 @@ def test_erasing_destroys_points_and_inserts_in_their_place(engine: Engine) -> N
     add(engine, "a", gone)
 
 
+def test_erasing_destroys_nothing_when_what_to_insert_is_refused(engine: Engine) -> None:
+    fresh(engine, "a")
+    each = point("a", 1)
+    add(engine, "a", each)
+    for bad in (Point(each.id, {"n": float("nan")}), point("a", 2, dense=[1.0])):
+        with pytest.raises((InvalidInputError, EmbedderError)):
+            engine.erase("a", [each.id], [Change(bad)])
+    assert stored(engine, "a", each)["memory_id"] == "m-1"
+
+
 def test_times_of_recording_go_on_increasing_after_the_newest_point_was_erased(make_engine: MakeEngine) -> None:
     engine = make_engine(FixedClock(NOW))
     fresh(engine, "a")

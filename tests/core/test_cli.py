@@ -30,6 +30,21 @@ def loop(cli: Cli) -> Cli:
     return cli
 
 
+@pytest.fixture(scope="module")
+def settled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with one agent, for commands that change nothing."""
+    home = tmp_path_factory.mktemp("settled")
+    with pytest.MonkeyPatch.context() as patch:
+        Cli(home, patch).done("agent", "create", "loop")
+    return home
+
+
+@pytest.fixture
+def settled(settled_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.chdir(tmp_path)
+    return Cli(settled_home, monkeypatch)
+
+
 def commands() -> list[list[str]]:
     """Return the words of every command."""
     found: list[list[str]] = []
@@ -73,15 +88,15 @@ def test_completion_scripts_are_offered(cli: Cli) -> None:
 
 
 # -- errors -----------------------------------------------------------------------------------------
-def test_an_error_goes_to_standard_error_with_its_code_and_the_next_step(loop: Cli) -> None:
-    outcome = loop("show", "0000aaaa")
+def test_an_error_goes_to_standard_error_with_its_code_and_the_next_step(settled: Cli) -> None:
+    outcome = settled("show", "0000aaaa")
     assert (outcome.status, outcome.out) == (3, "")
     assert outcome.err.startswith("error[not_found]: ")
     assert "recall --recent" in outcome.err
 
 
-def test_with_json_an_error_is_an_object_with_code_message_and_hint(loop: Cli) -> None:
-    outcome = loop("show", "0000aaaa", "--json")
+def test_with_json_an_error_is_an_object_with_code_message_and_hint(settled: Cli) -> None:
+    outcome = settled("show", "0000aaaa", "--json")
     assert (outcome.status, outcome.out) == (3, "")
     assert set(outcome.error) == {"code", "message", "hint"}
     assert outcome.error["code"] == "not_found"
@@ -119,8 +134,8 @@ def test_with_json_an_error_is_an_object_with_code_message_and_hint(loop: Cli) -
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_usage_exits_with_2_and_names_what_is_wrong(arguments: list[str], named: str, loop: Cli) -> None:
-    outcome = loop(*arguments)
+def test_wrong_usage_exits_with_2_and_names_what_is_wrong(arguments: list[str], named: str, settled: Cli) -> None:
+    outcome = settled(*arguments)
     assert (outcome.status, outcome.out) == (2, "")
     assert named in outcome.err
     assert "Traceback" not in outcome.err
@@ -138,31 +153,31 @@ def test_wrong_usage_exits_with_2_and_names_what_is_wrong(arguments: list[str], 
     ids=lambda value: type(value).__name__,
 )
 def test_each_kind_of_error_has_its_exit_status(
-    error: Exception, status: int, loop: Cli, monkeypatch: pytest.MonkeyPatch
+    error: Exception, status: int, settled: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("memanto.client.Memanto.recall", fail)
-    outcome = loop("recall", "x")
+    outcome = settled("recall", "x")
     assert outcome.status == status
     assert str(error) in outcome.err
     assert "Traceback" not in outcome.err
 
 
-def test_the_traceback_of_an_unexpected_error_is_shown_on_request(loop: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_traceback_of_an_unexpected_error_is_shown_on_request(settled: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memanto.client.Memanto.recall", lambda *_, **__: 1 / 0)
     monkeypatch.setenv("MEMANTO_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
-        loop("recall", "x")
+        settled("recall", "x")
 
 
-def test_an_interrupted_command_exits_with_130(loop: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_command_exits_with_130(settled: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("memanto.client.Memanto.recall", interrupt)
-    assert loop("recall", "x").status == 130
+    assert settled("recall", "x").status == 130
 
 
 def test_a_reader_that_has_enough_ends_the_command_quietly(loop: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,10 +198,10 @@ def test_nothing_is_coloured_off_a_terminal(loop: Cli) -> None:
         assert "\x1b" not in outcome.out + outcome.err
 
 
-def test_notes_go_to_standard_error_and_quiet_silences_them(loop: Cli) -> None:
-    assert loop.done("recall", "anything").err == "note: nothing found\n"
-    assert loop.done("recall", "anything", "--quiet").err == ""
-    assert loop.done("--quiet", "recall", "anything").err == ""
+def test_notes_go_to_standard_error_and_quiet_silences_them(settled: Cli) -> None:
+    assert settled.done("recall", "anything").err == "note: nothing found\n"
+    assert settled.done("recall", "anything", "--quiet").err == ""
+    assert settled.done("--quiet", "recall", "anything").err == ""
 
 
 def test_quiet_writes_print_the_id_alone(loop: Cli) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -139,15 +139,17 @@ def reindex(
 
     The old vectors are kept, so that reindexing to the former embedder goes back. Can be interrupted and run again.
     """
+    chosen = _embedder(embedder)
     with session.memory() as memory, session.progress("Embedding") as progress:
-        done = memory.reindex(_embedder(session, embedder), progress=progress)
-    session.emit(
-        done,
-        lambda _: [f"{done.embedded} of {done.total} versions embedded" + ("; now searched" if done.switched else "")],
-    )
+        done = memory.reindex(chosen, progress=progress)
+    searched = "; now searched" if done.switched else ""
+    session.emit(done, lambda _: [f"{done.embedded} of {done.total} versions embedded anew{searched}"])
+    if embedder is not None and done.switched:
+        setting = "embed_model_path" if Path(embedder).expanduser().is_dir() else "embed_model"
+        session.note(f"`memanto config set {setting} {embedder}` makes it the model in use")
 
 
-def _embedder(session: Session, named: str | None) -> Embedder | None:
+def _embedder(named: str | None) -> Embedder | None:
     """Return the embedder of a name or folder; `None` stands for the configured one.
 
     Raises:
@@ -155,17 +157,11 @@ def _embedder(session: Session, named: str | None) -> Embedder | None:
     """
     if named is None:
         return None
-    from memanto.config import load_settings
-    from memanto.embedding import default_embedder
+    from memanto.composition import configured_embedder, current_settings
 
-    settings = load_settings(os.environ, Path.cwd())
-    folder = Path(named).expanduser()
-    choice = default_embedder(
-        model=settings.embed_model if folder.is_dir() else named,
-        folder=folder if folder.is_dir() else None,
-        cache=session.home() / "models",
-        allow_download=not settings.offline,
-    )
+    settings, folder = current_settings(), Path(named).expanduser()
+    wanted = {"embed_model_path": folder} if folder.is_dir() else {"embed_model": named, "embed_model_path": None}
+    choice = configured_embedder(replace(settings, **wanted))
     if choice.model is None:
         raise ConfigurationError(
             f"the model {named!r} is not here: {choice.reason}", hint="name the folder that holds its files"

@@ -130,6 +130,7 @@ class ServerEngine:
     def close(self) -> None:
         self._connection.close()
         self._collection.forget()
+        self._states.forget()
 
     # -- namespaces ---------------------------------------------------------------------------------
     def namespaces(self) -> list[str]:
@@ -167,11 +168,7 @@ class ServerEngine:
         if not changes:
             self._require(namespace)
             return []
-        names = self._states.vector_names(namespace, {name for change in changes for name in change.point.dense})
-        for change in changes:
-            check_point(change.point, names)
-            check_payload(change.closing)
-            check_fields({**change.point.payload, **change.closing})
+        self._check(namespace, changes)
         planned = self._plan(namespace, changes)
         first: dict[UUID, _Planned] = {}
         for plan in planned:
@@ -197,12 +194,13 @@ class ServerEngine:
         return self._read_back(namespace, [point.id]).get(point.id) == token
 
     def erase(self, namespace: str, delete: Sequence[UUID], insert: Sequence[Change]) -> list[datetime | None]:
-        """Insert, then delete; a point that is both deleted and inserted is deleted first.
+        """Insert, then delete, whether or not every insertion won.
 
-        A crash in between leaves more than was asked for, never less. See the port for what a server's files
-        may still hold.
+        A crash in between leaves more than was asked for, except of a point that is both deleted and inserted:
+        that one is deleted first.
         """
         self._require(namespace)
+        self._check(namespace, insert)
         written = {change.point.id for change in insert}
         self._delete(namespace, [point_id for point_id in delete if point_id in written])
         times = self.commit(namespace, insert)
@@ -355,6 +353,14 @@ class ServerEngine:
         return 0
 
     # -- helpers: writing ---------------------------------------------------------------------------
+    def _check(self, namespace: str, changes: Sequence[Change]) -> None:
+        """Refuse what cannot be stored before anything is."""
+        names = self._states.vector_names(namespace, {name for change in changes for name in change.point.dense})
+        for change in changes:
+            check_point(change.point, names)
+            check_payload(change.closing)
+            check_fields({**change.point.payload, **change.closing})
+
     def _plan(self, namespace: str, changes: Sequence[Change]) -> list[_Planned]:
         """Give each change its token and its time: reserved, or the one an import brings along."""
         texts = [None if change.stamp else change.point.payload.get("recorded_at") for change in changes]

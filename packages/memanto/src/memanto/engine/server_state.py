@@ -94,6 +94,10 @@ class NamespaceState:
         self._names.pop(namespace, None)
         self._collection.delete_ids([_point_id(namespace)])
 
+    def forget(self) -> None:
+        """Drop what is remembered: another connection may find another state."""
+        self._names.clear()
+
     def _read(self, namespace: str) -> tuple[str | None, dict[str, Any]]:
         """Return the token (`None` when there is no state yet) and the fields."""
         meta_id, state_id = meta_point_id(namespace), _point_id(namespace)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from memanto.engine.port import Candidate
 from memanto.memory.classify import is_baton
@@ -44,14 +44,36 @@ NEAR_COPY: Final = 0.9
 """Share of common words (Jaccard) from which a lower-ranked result is a near copy."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ranked:
-    """A candidate with its place in the order."""
+    """A candidate with its place in the order and what led to it; `why` tells it in the public words."""
 
     candidate: Candidate
-    score: float
-    why: Why
-    namespace: str = ""
+    dense_rank: int | None = None
+    dense_score: float | None = None
+    lexical_rank: int | None = None
+    lexical_score: float | None = None
+    fused: float = 0.0
+    recency: float = 1.0
+    confidence: float = 1.0
+    rerank_score: float | None = None
+    score: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> Why:
+        """The reasons for the rank."""
+        return Why(
+            dense_rank=self.dense_rank,
+            dense_score=self.dense_score,
+            lexical_rank=self.lexical_rank,
+            lexical_score=self.lexical_score,
+            fused=self.fused,
+            recency=self.recency,
+            confidence=self.confidence,
+            rerank_score=self.rerank_score,
+            notes=self.notes,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +99,17 @@ def rank(dense: Sequence[Candidate], lexical: Sequence[Candidate], rule: Ranking
     stay ahead of the rest. Among session handoffs the newest comes first. Near copies go behind everything
     that says something else.
     """
-    ranked = sorted((_score(*item, rule) for item in _fuse(dense, lexical)), key=_order)
+    ranked = _fuse(dense, lexical)
+    for item in ranked:
+        _score(item, rule)
+    ranked.sort(key=_order)
     if rule.judge is not None and ranked:
         ranked = _rejudge(ranked, rule.judge)
     return diversify(newest_batons_first(ranked), limit)
 
 
-def _order(item: Ranked) -> tuple[float, Any]:
-    return (-item.score, item.candidate.id)
+def _order(item: Ranked) -> tuple[float, int]:
+    return (-item.score, item.candidate.id.int)
 
 
 def _places(candidates: Sequence[Candidate]) -> list[int]:
@@ -96,32 +121,30 @@ def _places(candidates: Sequence[Candidate]) -> list[int]:
     return places
 
 
-def _fuse(dense: Sequence[Candidate], lexical: Sequence[Candidate]) -> list[tuple[Candidate, Why]]:
-    found: dict[Any, tuple[Candidate, Why]] = {}
+def _fuse(dense: Sequence[Candidate], lexical: Sequence[Candidate]) -> list[Ranked]:
+    found: dict[int, Ranked] = {}
     for candidate, place in zip(dense, _places(dense), strict=True):
-        why = Why(dense_rank=place + 1, dense_score=candidate.score, fused=1 / (RRF_K + place))
-        found[candidate.id] = (candidate, why)
+        found[candidate.id.int] = Ranked(candidate, place + 1, candidate.score, fused=1 / (RRF_K + place))
     for candidate, place in zip(lexical, _places(lexical), strict=True):
-        _, why = found.get(candidate.id, (candidate, Why()))
-        fused = why.fused + 1 / (RRF_K + place)
-        found[candidate.id] = (candidate, replace(why, lexical_rank=place + 1, lexical_score=candidate.score, fused=fused))
+        item = found.setdefault(candidate.id.int, Ranked(candidate))
+        item.lexical_rank, item.lexical_score = place + 1, candidate.score
+        item.fused += 1 / (RRF_K + place)
     return list(found.values())
 
 
-def _score(candidate: Candidate, why: Why, rule: RankingRule) -> Ranked:
-    payload = candidate.payload
-    aged = recency(MemoryType(payload["type"]), payload["event_at"], rule)
-    trusted = CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * float(payload["confidence"])
-    score = float(f"{why.fused * aged * trusted:.9g}")
-    return Ranked(candidate, score, replace(why, recency=aged, confidence=trusted))
+def _score(item: Ranked, rule: RankingRule) -> None:
+    payload = item.candidate.payload
+    item.recency = recency(payload["type"], payload["event_at"], rule)
+    item.confidence = CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * payload["confidence"]
+    item.score = round(item.fused * item.recency * item.confidence, 9)
 
 
-def recency(kind: MemoryType, event_at: str, rule: RankingRule) -> float:
+def recency(kind: str, event_at: str, rule: RankingRule) -> float:
     """Return the factor for age since `event_at` (RFC 3339): 1 when new, towards `RECENCY_FLOOR` when old.
 
     It is 1 always for types that do not age.
     """
-    half_life = rule.half_lives.get(kind)
+    half_life = rule.half_lives.get(kind)  # type: ignore[call-overload]  # a StrEnum's member equals its value
     if half_life is None:
         return 1.0
     age = max(0.0, (rule.now - from_rfc3339(event_at)).total_seconds())
@@ -131,25 +154,26 @@ def recency(kind: MemoryType, event_at: str, rule: RankingRule) -> float:
 def _rejudge(ranked: list[Ranked], judge: Callable[[Sequence[str]], Sequence[float]]) -> list[Ranked]:
     pool, rest = ranked[:RERANK_POOL], ranked[RERANK_POOL:]
     logits = judge([item.candidate.payload["content"] for item in pool])
-    judged = []
     for item, logit in zip(pool, logits, strict=True):
-        answer = 1 / (1 + math.exp(-max(-60.0, min(60.0, logit)) / 2))
-        blend = 0.9 * answer + 0.1 * min(1.0, item.why.fused)
-        score = 1 + blend * item.why.recency * item.why.confidence
-        judged.append(Ranked(item.candidate, score, replace(item.why, rerank_score=logit)))
-    return sorted(judged, key=_order) + rest
+        answers = 1 / (1 + math.exp(-max(-60.0, min(60.0, logit)) / 2))
+        blend = 0.9 * answers + 0.1 * min(1.0, item.fused)
+        item.rerank_score = logit
+        item.score = round(1 + blend * item.recency * item.confidence, 9)
+    return sorted(pool, key=_order) + rest
 
 
 def newest_batons_first(ranked: list[Ranked]) -> list[Ranked]:
     """Give the places that session handoffs hold to the same handoffs, newest first."""
-    places = [index for index, item in enumerate(ranked) if is_baton(item.candidate.payload["content"])]
+    places = [i for i, item in enumerate(ranked) if is_baton(item.candidate.payload["content"])]
     if len(places) < 2:
         return ranked
-    batons = sorted((ranked[i] for i in places), key=lambda item: item.candidate.payload["recorded_at"], reverse=True)
+    scores = [ranked[i].score for i in places]
+    batons = sorted((ranked[i] for i in places), key=lambda item: str(item.candidate.payload["recorded_at"]), reverse=True)
     result = list(ranked)
-    for index, baton in zip(places, batons, strict=True):
-        note = replace(baton.why, notes=(*baton.why.notes, "newest handoff first"))
-        result[index] = Ranked(baton.candidate, ranked[index].score, note)
+    for index, score, baton in zip(places, scores, batons, strict=True):
+        baton.score = score
+        baton.notes += ("newest handoff first",)
+        result[index] = baton
     return result
 
 
@@ -171,8 +195,9 @@ def diversify(ranked: list[Ranked], limit: int) -> list[Ranked]:
         words = frozenset(_WORD.findall(item.candidate.payload["content"][:2_000].casefold()))
         telling = frozenset(word for word in words if word in _NEGATIONS or any(c.isdigit() for c in word))
         if any(telling == other_telling and _jaccard(words, other) >= NEAR_COPY for other, other_telling in seen):
-            note = replace(item.why, notes=(*item.why.notes, "near copy of a better result"))
-            copies.append(Ranked(item.candidate, 0.0, note, item.namespace))
+            item.score = 0.0
+            item.notes += ("near copy of a better result",)
+            copies.append(item)
         else:
             kept.append(item)
             seen.append((words, telling))

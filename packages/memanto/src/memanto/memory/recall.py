@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-import numpy as np
-
 from memanto.embedding.port import Reranker
 from memanto.engine.bm25 import encode_query
 from memanto.engine.codec import decode
@@ -147,6 +145,8 @@ class Reader:
                 f"min_similarity {least!r} needs vectors, and agent {namespace.name!r} has none",
                 hint="install the offline model, then run `memanto reindex`",
             )
+        import numpy as np  # not needed to read the newest, which should start quickly
+
         name, query = vector
         scores = {candidate.id: candidate.score for candidate in dense}
         unknown = [candidate.id for candidate in lexical if candidate.id not in scores]
