@@ -11,11 +11,33 @@ from typing import Any
 
 import pytest
 
+from memanto import composition
 from memanto.cli.main import run
+from memanto.config import Settings
 from memanto.embedding.choice import Choice
+from memanto.embedding.port import Embedder
 from memanto.testing import HashEmbedder
 
-_VARIABLES = ("AGENT", "BACKEND", "QDRANT_URL", "API_KEY_ENV", "EMBED_MODEL", "EMBED_MODEL_PATH", "DURABILITY", "OFFLINE")
+_VARIABLES = (
+    "AGENT",
+    "BACKEND",
+    "QDRANT_URL",
+    "API_KEY_ENV",
+    "EMBED_MODEL",
+    "EMBED_MODEL_PATH",
+    "DURABILITY",
+    "OFFLINE",
+)
+
+
+_CONFIGURED = composition.configured_embedder
+
+
+def _embedder(settings: Settings | None = None) -> Choice[Embedder]:
+    """Return a double unless a model is named: words decide here, not what a model has learned."""
+    if settings is not None and (settings.embed_model or settings.embed_model_path):
+        return _CONFIGURED(settings)
+    return Choice(HashEmbedder())
 
 
 @dataclass(frozen=True)
@@ -48,8 +70,7 @@ class Cli:
         for name in _VARIABLES:
             monkeypatch.delenv(f"MEMANTO_{name}", raising=False)
         monkeypatch.delenv("MEMANTO_DEBUG", raising=False)
-        # Words decide here, not what a model has learned; the model's own tests are elsewhere.
-        monkeypatch.setattr("memanto.composition.configured_embedder", lambda: Choice(HashEmbedder()))
+        monkeypatch.setattr(composition, "configured_embedder", _embedder)
 
     def __call__(self, *arguments: str, stdin: bytes | None = None) -> Outcome:
         """Run a command; `stdin` is what standard input holds, which is never a terminal."""

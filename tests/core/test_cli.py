@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import typer
+from tests.acceptance.cli_kit import Cli
 
 import memanto
 from memanto.cli.app import make_app
-from memanto.cli.main import run
 from memanto.errors import BackendUnavailableError, DiskFullError, NotFoundError, StoreLockedError
-from tests.acceptance.cli_kit import Cli
 
 
 @pytest.fixture
@@ -57,9 +58,37 @@ def commands() -> list[list[str]]:
 def python(code: str, cli: Cli, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run code in a process of its own, with the user's environment."""
     environ = dict(os.environ) | {"PYTHONIOENCODING": "ascii", "MEMANTO_HOME": str(cli.home)}
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, encoding="utf-8", env=environ, timeout=120
-    )
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, check=False, encoding="utf-8", env=environ, timeout=120)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a command wrote on a terminal, and its exit status."""
+
+    status: int
+    output: bytes
+
+
+def terminal(cli: Cli, *arguments: str, answer: bytes = b"") -> Seen:
+    """Run a command on a terminal of its own and answer its question."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    code = "from memanto.cli.main import run; raise SystemExit(run())"
+    environ = dict(os.environ) | {"MEMANTO_HOME": str(cli.home), "TERM": "xterm"}
+    environ.pop("NO_COLOR", None)
+    command = [sys.executable, "-c", code, *arguments]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ) as process:
+        os.close(theirs)
+        os.write(ours, answer)
+        output = b""
+        with suppress(OSError):  # the terminal is gone when the command has ended
+            while data := os.read(ours, 4096):
+                output += data
+        status = process.wait(timeout=120)
+    os.close(ours)
+    return Seen(status, output)
 
 
 # -- help and version -------------------------------------------------------------------------------
@@ -165,7 +194,9 @@ def test_each_kind_of_error_has_its_exit_status(
     assert "Traceback" not in outcome.err
 
 
-def test_the_traceback_of_an_unexpected_error_is_shown_on_request(settled: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_traceback_of_an_unexpected_error_is_shown_on_request(
+    settled: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("memanto.client.Memanto.recall", lambda *_, **__: 1 / 0)
     monkeypatch.setenv("MEMANTO_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
@@ -180,14 +211,16 @@ def test_an_interrupted_command_exits_with_130(settled: Cli, monkeypatch: pytest
     assert settled("recall", "x").status == 130
 
 
-def test_a_reader_that_has_enough_ends_the_command_quietly(loop: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(_: str) -> int:
-        raise BrokenPipeError
-
-    loop.remember("x")
-    with monkeypatch.context() as patch:
-        patch.setattr("sys.stdout.write", write)
-        assert run(["recall", "--recent"]) == 0
+@pytest.mark.parametrize("arguments", [["recall", "--recent"], ["export"], ["--help"]], ids=" ".join)
+def test_a_reader_that_has_enough_ends_the_command_quietly(arguments: list[str], settled: Cli) -> None:
+    code = "from memanto.cli.main import run; raise SystemExit(run())"
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-c", code, *arguments]
+    environ = dict(os.environ) | {"MEMANTO_HOME": str(settled.home)}
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False, env=environ, timeout=120)
+    os.close(writing)
+    assert (done.returncode, done.stderr.replace(b"note: nothing found\n", b"")) == (0, b"")
 
 
 # -- streams ----------------------------------------------------------------------------------------
@@ -218,7 +251,18 @@ def test_common_options_may_stand_before_the_command(loop: Cli) -> None:
 
 
 def test_streams_are_utf_8_whatever_the_locale_says(loop: Cli) -> None:
-    done = python("from memanto.cli.main import run; raise SystemExit(run())", loop, "remember", "naïve 数据", "--dry-run", "--title", "数据", "--json", "--type", "fakt-数")
+    done = python(
+        "from memanto.cli.main import run; raise SystemExit(run())",
+        loop,
+        "remember",
+        "naïve 数据",
+        "--dry-run",
+        "--title",
+        "数据",
+        "--json",
+        "--type",
+        "fakt-数",
+    )
     assert done.returncode == 2
     assert "fakt-数" in done.stderr
 
@@ -240,6 +284,18 @@ def test_forgetting_needs_yes_off_a_terminal_and_does_nothing_without_it(loop: C
     assert "--yes" in outcome.err
     assert loop.recalled() == ["keep me"]
     assert loop.done("forget", memory_id, "--yes", "--json").json["receipts"][0]["status"] == "forgotten"
+    assert loop.recalled() == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_on_a_terminal_one_is_asked_and_stored_text_cannot_steer_it(loop: Cli) -> None:
+    memory_id = loop.remember("evil \x1b[2J text", "--title", "evil \x1b[2J title")
+    assert b"\x1b[36m" in terminal(loop, "recall", "--recent").output
+    assert b"\x1b[2J" not in terminal(loop, "recall", "--recent").output
+    refused = terminal(loop, "forget", memory_id, answer=b"n\n")
+    assert (refused.status, b"\x1b[2J" in refused.output) == (2, False)
+    assert loop.recalled() == ["evil \x1b[2J text"]
+    assert terminal(loop, "forget", memory_id, answer=b"y\n").status == 0
     assert loop.recalled() == []
 
 
@@ -284,7 +340,7 @@ def test_only_create_and_activate_move_the_active_agent(cli: Cli) -> None:
         ["status"], ["export"], ["agent", "show"], ["agent", "list"], ["doctor"], ["config", "show"],
     ):  # fmt: skip
         cli.done(*arguments, "--agent", "other")
-        assert cli.done("agent", "list", "--json").json["active"] == "loop"
+    assert cli.done("agent", "list", "--json").json["active"] == "loop"
     cli.done("agent", "activate", "other")
     assert cli.done("agent", "show", "--json").json == cli.done("agent", "show", "other", "--json").json
 
@@ -352,8 +408,8 @@ HEAVY = ("onnxruntime", "tokenizers", "fastembed", "qdrant_client", "rich", "tom
 
 def test_version_and_help_load_nothing_heavy(loop: Cli) -> None:
     code = (
-        "import sys; from memanto.cli.main import run; run(['--version']); light = 'typer' not in sys.modules; run(['--help']);"
-        f"print(light, [name for name in {(*HEAVY, 'qdrant_edge')!r} if name in sys.modules])"
+        "import sys; from memanto.cli.main import run; run(['--version']); light = 'typer' not in sys.modules;"
+        f"run(['--help']); print(light, [name for name in {(*HEAVY, 'qdrant_edge')!r} if name in sys.modules])"
     )
     assert python(code, loop).stdout.splitlines()[-1] == "True []"
 

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.acceptance.cli_kit import Cli
 
 from memanto import Embedded, Memanto
 from memanto.models import MemoryType, Recollection
 from memanto.testing import FixedClock, HashEmbedder
-from tests.acceptance.cli_kit import Cli
 
 
 @pytest.fixture
@@ -25,15 +25,42 @@ def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     return cli
 
 
+@pytest.fixture(scope="module")
+def read_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home for tests that change nothing in it."""
+    home = tmp_path_factory.mktemp("read")
+    with pytest.MonkeyPatch.context() as patch:
+        stock(Cli(home, patch))
+    return home
+
+
 @pytest.fixture
-def at(loop: Cli) -> Callable[[str], Memanto]:
-    """A handle on the agent's memory whose clock stands at a time of 2026."""
+def reader(read_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """The command line on memories from three months, for reading only."""
+    monkeypatch.chdir(tmp_path)
+    return Cli(read_home, monkeypatch)
 
-    def handle(when: str) -> Memanto:
-        clock = FixedClock(datetime.fromisoformat(f"2026-{when}").replace(tzinfo=UTC))
-        return Memanto("loop", store=Embedded(loop.home), embedder=HashEmbedder(), clock=clock)
 
-    return handle
+@pytest.fixture
+def stocked(loop: Cli) -> Cli:
+    """The command line on memories from three months."""
+    stock(loop)
+    return loop
+
+
+FAILED, TAKES, RAN = "deploy failed on Friday", "deploy takes ten minutes", "deploy ran on Monday"
+
+
+def stock(cli: Cli) -> None:
+    """Remember something in April, May and June."""
+    cli.done("agent", "create", "loop")
+    clock = FixedClock(datetime(2026, 4, 10, tzinfo=UTC))
+    with Memanto("loop", store=Embedded(cli.home), embedder=HashEmbedder(), clock=clock) as memory:
+        memory.remember(FAILED, type="error", tags=["deploy", "ci"], confidence=0.95, source="ops")
+        clock.set(datetime(2026, 5, 10, tzinfo=UTC))
+        memory.remember(TAKES, type="fact", tags=["deploy"], confidence=0.6)
+        clock.set(datetime(2026, 6, 10, tzinfo=UTC))
+        memory.remember(RAN, type="event", tags=["ci"], valid_from=datetime(2026, 3, 2, tzinfo=UTC))
 
 
 # -- remember ---------------------------------------------------------------------------------------
@@ -54,7 +81,12 @@ def test_every_option_of_remember_is_stored(loop: Cli) -> None:
 
 def test_a_receipt_as_json_holds_the_fields_of_the_receipt(loop: Cli) -> None:
     receipt = loop.done("remember", "Fixed in 1.2", "--type", "fact", "--json").json
-    assert (receipt["version"], receipt["status"], receipt["duplicate"], receipt["dry_run"]) == (1, "active", False, False)
+    assert (receipt["version"], receipt["status"], receipt["duplicate"], receipt["dry_run"]) == (
+        1,
+        "active",
+        False,
+        False,
+    )
     assert loop.done("remember", "Fixed in 1.2", "--type", "fact", "--json").json["duplicate"] is True
 
 
@@ -64,8 +96,8 @@ def test_standard_input_is_stored_as_it_is_without_its_last_line_end(loop: Cli) 
     assert loop.done("show", memory_id, "--json").json["content"] == text
 
 
-def test_standard_input_that_is_not_utf_8_is_refused(loop: Cli) -> None:
-    outcome = loop("remember", "-", stdin=b"\xff\xfe")
+def test_standard_input_that_is_not_utf_8_is_refused(reader: Cli) -> None:
+    outcome = reader("remember", "-", stdin=b"\xff\xfe")
     assert outcome.status == 2
     assert "UTF-8" in outcome.err
 
@@ -93,7 +125,9 @@ def test_an_inferred_fact_is_held_back_until_it_is_verified(loop: Cli) -> None:
 
 
 def test_joined_words_are_echoed_on_standard_error(loop: Cli) -> None:
-    outcome = loop.done("remember", "x", "--source", "claude", "code", "--provenance", "explicit", "statement", "--json")
+    outcome = loop.done(
+        "remember", "x", "--source", "claude", "code", "--provenance", "explicit", "statement", "--json"
+    )
     assert "read --source claude code as 'claude_code'" in outcome.err
     assert "read --provenance explicit statement as 'explicit_statement'" in outcome.err
     assert loop.done("show", outcome.json["id"], "--json").json["source"] == "claude_code"
@@ -108,13 +142,24 @@ def test_the_ways_to_write_claude_code_are_one_author(written: str, loop: Cli) -
 # -- batches ----------------------------------------------------------------------------------------
 BATCH = [
     {"content": "one", "type": "fact", "tags": "a,b", "source-ref": "x"},
-    {"content": "two", "type": "event", "tags": ["c"], "valid_from": "2026-06-01", "confidence": 0.5, "metadata": {"n": 1}},
+    {
+        "content": "two",
+        "type": "event",
+        "tags": ["c"],
+        "valid_from": "2026-06-01",
+        "confidence": 0.5,
+        "metadata": {"n": 1},
+    },
 ]
 
 
-@pytest.mark.parametrize("write", [json.dumps, lambda items: "\n".join(map(json.dumps, items)), lambda items: "\ufeff" + json.dumps(items)])
+@pytest.mark.parametrize(
+    "write", [json.dumps, lambda items: "\n".join(map(json.dumps, items)), lambda items: "\ufeff" + json.dumps(items)]
+)
 def test_a_batch_is_an_array_or_lines(write: Callable[[object], str], loop: Cli) -> None:
-    receipts = loop.done("remember", "--batch", "-", "--source", "codex", "--json", stdin=write(BATCH).encode()).json["receipts"]
+    receipts = loop.done("remember", "--batch", "-", "--source", "codex", "--json", stdin=write(BATCH).encode()).json[
+        "receipts"
+    ]
     first, second = (loop.done("show", one["id"], "--json").json for one in receipts)
     assert (first["content"], first["tags"], first["source_ref"], first["source"]) == ("one", ["a", "b"], "x", "codex")
     assert (second["type"], second["confidence"], second["metadata"]) == ("event", 0.5, {"n": 1})
@@ -137,29 +182,14 @@ def test_a_batch_is_an_array_or_lines(write: Callable[[object], str], loop: Cli)
         ('{"content": "a"}\n{"content": "b", "valid_from": "soon"}', "line 2"),
     ],
 )
-def test_a_batch_with_one_bad_memory_is_refused_whole(text: str, named: str, loop: Cli) -> None:
-    outcome = loop("remember", "--batch", "-", stdin=text.encode())
+def test_a_batch_with_one_bad_memory_is_refused_whole(text: str, named: str, reader: Cli) -> None:
+    outcome = reader("remember", "--batch", "-", stdin=text.encode())
     assert outcome.status == 2
     assert named in outcome.err
-    assert loop.recalled() == []
+    assert len(reader.recalled()) == 3
 
 
 # -- recall -----------------------------------------------------------------------------------------
-@pytest.fixture
-def stocked(loop: Cli, at: Callable[[str], Memanto]) -> Cli:
-    """The command line with memories from three months."""
-    with at("04-10") as memory:
-        memory.remember("deploy failed on Friday", type="error", tags=["deploy", "ci"], confidence=0.95, source="ops")
-    with at("05-10") as memory:
-        memory.remember("deploy takes ten minutes", type="fact", tags=["deploy"], confidence=0.6)
-    with at("06-10") as memory:
-        memory.remember("deploy ran on Monday", type="event", tags=["ci"], valid_from=datetime(2026, 3, 2, tzinfo=UTC))
-    return loop
-
-
-FAILED, TAKES, RAN = "deploy failed on Friday", "deploy takes ten minutes", "deploy ran on Monday"
-
-
 @pytest.mark.parametrize(
     ("options", "found"),
     [
@@ -179,27 +209,27 @@ FAILED, TAKES, RAN = "deploy failed on Friday", "deploy takes ten minutes", "dep
         (["--as-of", "2026-05-10T00:00:00Z"], {FAILED, TAKES}),
         (["--valid-at", "2026-03-01"], {FAILED, TAKES}),
         (["--status", "expired"], set()),
-        (["--budget", "6"], {FAILED}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_every_filter_combines_with_a_query_and_stands_alone(options: list[str], found: set[str], stocked: Cli) -> None:
-    with_query = set(stocked.recalled("deploy", *options))
-    if "--budget" in options:
-        assert len(with_query) == 1
-        return
-    assert with_query == found
+def test_every_filter_combines_with_a_query_and_stands_alone(options: list[str], found: set[str], reader: Cli) -> None:
+    assert set(reader.recalled("deploy", *options)) == found
     if "--min-similarity" not in options:
-        assert set(stocked.recalled(*options)) == found
+        assert set(reader.recalled(*options)) == found
 
 
-def test_without_a_query_the_newest_come_first(stocked: Cli) -> None:
-    assert stocked.recalled() == stocked.recalled("--recent") == [RAN, TAKES, FAILED]
-    assert stocked.recalled("--recent", "--limit", "1") == [RAN]
+def test_a_budget_leaves_out_what_does_not_fit(reader: Cli) -> None:
+    assert reader.recalled("--budget", "11") == [RAN, TAKES]
+    assert reader("recall", "--budget", "0").status == 2
 
 
-def test_a_query_with_recent_orders_what_it_finds_by_time(stocked: Cli) -> None:
-    assert stocked.recalled("deploy failed", "--recent") == [RAN, TAKES, FAILED]
+def test_without_a_query_the_newest_come_first(reader: Cli) -> None:
+    assert reader.recalled() == reader.recalled("--recent") == [RAN, TAKES, FAILED]
+    assert reader.recalled("--recent", "--limit", "1") == [RAN]
+
+
+def test_a_query_with_recent_orders_what_it_finds_by_time(reader: Cli) -> None:
+    assert reader.recalled("deploy failed", "--recent") == [RAN, TAKES, FAILED]
 
 
 def test_several_agents_are_searched_as_one_and_named(stocked: Cli) -> None:
@@ -219,32 +249,32 @@ def test_retired_memories_are_shown_on_request_and_labelled(stocked: Cli) -> Non
     assert "expired" in stocked.done("recall", "--status", "expired").out
 
 
-def test_relative_times_are_resolved_once_and_told(stocked: Cli) -> None:
-    outcome = stocked.done("recall", "deploy", "--since", "last", "year", "--until", "today", "--json")
+def test_relative_times_are_resolved_once_and_told(reader: Cli) -> None:
+    outcome = reader.done("recall", "deploy", "--since", "last", "year", "--until", "today", "--json")
     assert "--since 'last year' is " in outcome.err
     assert outcome.json["times"]["since"].endswith("-01-01T00:00:00.000000Z")
     assert outcome.json["times"]["until"].endswith("T23:59:59.999999Z")
-    assert stocked.done("recall", "--since", "2026-01-01").err == ""
+    assert reader.done("recall", "--since", "2026-01-01").err == ""
 
 
-def test_a_date_means_the_day_where_the_user_is(stocked: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_date_means_the_day_where_the_user_is(reader: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
-    times = stocked.done("recall", "--as-of", "2026-06-10", "--since", "2026-06-10", "--json").json["times"]
+    times = reader.done("recall", "--as-of", "2026-06-10", "--since", "2026-06-10", "--json").json["times"]
     assert times == {"as_of": "2026-06-11T03:59:59.999999Z", "since": "2026-06-10T04:00:00.000000Z"}
 
 
-def test_a_time_before_the_oldest_memory_says_when_memory_begins(stocked: Cli) -> None:
-    outcome = stocked.done("recall", "deploy", "--as-of", "2026-01-01", "--json")
+def test_a_time_before_the_oldest_memory_says_when_memory_begins(reader: Cli) -> None:
+    outcome = reader.done("recall", "deploy", "--as-of", "2026-01-01", "--json")
     assert outcome.json["results"] == []
     assert outcome.json["note"] == "nothing was known then; oldest memory is from 2026-04-10 00:00; try --valid-at"
 
 
-def test_a_time_at_which_nothing_matched_does_not_blame_the_store(stocked: Cli) -> None:
-    assert "that matches" in stocked.done("recall", "--type", "goal", "--as-of", "2026-05-01").err
+def test_a_time_at_which_nothing_matched_does_not_blame_the_store(reader: Cli) -> None:
+    assert "that matches" in reader.done("recall", "--type", "goal", "--as-of", "2026-05-01").err
 
 
-def test_the_result_as_json_has_each_memory_with_its_score_and_reasons(stocked: Cli) -> None:
-    outcome = stocked.done("recall", "deploy", "--json").json
+def test_the_result_as_json_has_each_memory_with_its_score_and_reasons(reader: Cli) -> None:
+    outcome = reader.done("recall", "deploy", "--json").json
     assert set(outcome) == {"results", "times", "note"}
     for result in outcome["results"]:
         assert set(result) == set(Recollection.__dataclass_fields__)
@@ -252,8 +282,8 @@ def test_the_result_as_json_has_each_memory_with_its_score_and_reasons(stocked: 
         assert result["why"]["lexical_rank"] or result["why"]["dense_rank"]
 
 
-def test_explain_shows_the_numbers_behind_each_rank(stocked: Cli) -> None:
-    table = stocked.done("recall", "deploy failed", "--explain").out.split("\n\n")[-1].splitlines()
+def test_explain_shows_the_numbers_behind_each_rank(reader: Cli) -> None:
+    table = reader.done("recall", "deploy failed", "--explain").out.split("\n\n")[-1].splitlines()
     assert table[0].split()[:4] == ["#", "score", "by", "meaning"]
     assert len(table) == 4
     assert table[1].startswith("1  ")
@@ -273,7 +303,11 @@ def test_ids_shown_in_a_list_can_be_given_back(loop: Cli) -> None:
     lines = [line for line in loop.done("recall", "--limit", "20").out.splitlines() if "confidence" in line]
     shown = [line.split()[1] for line in lines]
     assert len(set(shown)) == 20
-    assert {loop.done("show", one, "--json").json["content"] for one in shown[:3]} == {"memory 19", "memory 18", "memory 17"}
+    assert {loop.done("show", one, "--json").json["content"] for one in shown[:3]} == {
+        "memory 19",
+        "memory 18",
+        "memory 17",
+    }
 
 
 def test_an_edit_appends_a_version_and_can_be_guarded(loop: Cli) -> None:
@@ -351,11 +385,11 @@ def test_an_import_that_disagrees_with_what_is_there_exits_with_4(loop: Cli) -> 
     assert loop.recalled() == ["as it is here"]
 
 
-def test_status_counts_and_names_where_memories_are(stocked: Cli) -> None:
-    found = stocked.done("status", "--json").json["status"]
+def test_status_counts_and_names_where_memories_are(reader: Cli) -> None:
+    found = reader.done("status", "--json").json["status"]
     assert found["by_type"] == {"fact": 1, "event": 1, "error": 1}
-    assert str(stocked.home) in stocked.done("status").out
-    assert "loop (from active agent)" in stocked.done("status").out
+    assert str(reader.home) in reader.done("status").out
+    assert "loop (from active agent)" in reader.done("status").out
 
 
 def test_bare_memanto_shows_the_status_and_three_next_commands(stocked: Cli) -> None:
@@ -391,23 +425,10 @@ def test_a_store_begun_with_words_only_gets_vectors_by_reindexing(loop: Cli, mon
     assert loop.done("recall", "ledger", "--min-similarity", "0.1", "--json").json["results"]
 
 
-def test_optimising_a_small_store_is_done_without_complaint(loop: Cli) -> None:
-    assert set(loop.done("optimize", "--json").json) == {"changed"}
+def test_optimising_a_small_store_is_done_without_complaint(reader: Cli) -> None:
+    assert set(reader.done("optimize", "--json").json) == {"changed"}
 
 
 @pytest.mark.parametrize("kind", MemoryType)
-def test_every_type_is_stored_under_its_name(kind: MemoryType, settled: Cli) -> None:
-    assert settled.done("remember", "x", "--type", kind, "--dry-run", "--json").json["type"] == kind
-
-
-@pytest.fixture(scope="module")
-def settled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("settled")
-    with pytest.MonkeyPatch.context() as patch:
-        Cli(home, patch).done("agent", "create", "loop")
-    return home
-
-
-@pytest.fixture
-def settled(settled_home: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    return Cli(settled_home, monkeypatch)
+def test_every_type_is_stored_under_its_name(kind: MemoryType, reader: Cli) -> None:
+    assert reader.done("remember", "x", "--type", kind, "--dry-run", "--json").json["type"] == kind

@@ -63,7 +63,15 @@ def test_a_result_shows_its_whole_text_and_what_its_reader_must_know() -> None:
     shown = "\n".join(result_lines([Recollection(memory=found, score=1.0, why=Why())], UTC, PLAIN))
     assert "x" * 5_000 in shown
     assert "   last line" in shown
-    for part in ("fact (guessed)", "2026-06-01 12:00", "confidence 0.72", "codex", "quarantined", "#db", found.id[:SHORT_ID]):
+    for part in (
+        "fact (guessed)",
+        "2026-06-01 12:00",
+        "confidence 0.72",
+        "codex",
+        "quarantined",
+        "#db",
+        found.id[:SHORT_ID],
+    ):
         assert part in shown
 
 

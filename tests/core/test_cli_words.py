@@ -21,7 +21,10 @@ def complete(words: Sequence[str]) -> str | None:
 
 def joined(*arguments: str, positionals: int = 1) -> list[str]:
     return join_bare_words(
-        arguments, valued={"--source", "-s", "--type"}, complete={"--source": complete, "-s": complete}, positionals=positionals
+        arguments,
+        valued={"--source", "-s", "--type"},
+        complete={"--source": complete, "-s": complete},
+        positionals=positionals,
     )[0]
 
 
@@ -42,7 +45,12 @@ def test_a_value_that_is_complete_alone_leaves_the_text_alone() -> None:
 
 
 def test_a_value_given_with_an_equals_sign_is_joined_too() -> None:
-    assert joined("text", "--source=claude", "code", "--type", "fact") == ["text", "--source=claude code", "--type", "fact"]
+    assert joined("text", "--source=claude", "code", "--type", "fact") == [
+        "text",
+        "--source=claude code",
+        "--type",
+        "fact",
+    ]
 
 
 def test_what_was_joined_is_told() -> None:
@@ -66,7 +74,11 @@ def test_words_after_two_dashes_are_never_joined() -> None:
     assert joined("--source", "claude", "--", "code") == ["--source", "claude", "--", "code"]
 
 
-@given(st.lists(st.sampled_from(["--source", "-s", "--type", "--flag", "claude", "code", "last", "7", "days", "x", "--", "-"])))
+@given(
+    st.lists(
+        st.sampled_from(["--source", "-s", "--type", "--flag", "claude", "code", "last", "7", "days", "x", "--", "-"])
+    )
+)
 def test_joining_keeps_every_word_in_its_order_or_refuses(arguments: list[str]) -> None:
     try:
         result = joined(*arguments, positionals=2)

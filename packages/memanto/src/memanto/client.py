@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from memanto.memory.reindex import Reindexed
     from memanto.memory.remember import Writer
     from memanto.memory.spaces import Space
+    from memanto.memory.versions import VersionLog
     from memanto.portability.jsonl import ImportReport
     from memanto.stores import Store
 
@@ -483,7 +484,7 @@ class Memanto:
 
         return self._log().resolve(check_id_prefix(prefix))
 
-    def _log(self) -> Any:
+    def _log(self) -> VersionLog:
         from memanto.memory.versions import VersionLog
 
         return VersionLog(self._namespace())

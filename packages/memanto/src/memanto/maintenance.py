@@ -15,12 +15,13 @@ from memanto.engine.codec import decode
 from memanto.engine.port import Engine
 from memanto.engine.schema import LEXICAL_VECTOR, OPEN_END
 from memanto.errors import MemantoError
-from memanto.filters import Equals, HasVector, RecallFilter, TimeRange, Where
-from memanto.ids import version_point_id
+from memanto.filters import HasVector, RecallFilter, TimeRange, Where
 from memanto.memory.namespace import Namespace, vector_name
 from memanto.memory.spaces import embed
+from memanto.memory.versions import VersionLog
+from memanto.memory.visibility import live
 from memanto.models import Agent, Memory, MemoryType, Status
-from memanto.times import to_rfc3339, utc_now
+from memanto.times import utc_now
 
 LOW_DISK: Final = 1 << 30
 """Free bytes below which `doctor` warns; writes are refused below 64 MB."""
@@ -87,7 +88,7 @@ def status(namespace: Namespace) -> StoreStatus:
     with engine.hold(name):
         meta = namespace.meta()
         by_status = engine.facet(name, "status", _CURRENT)
-        by_type = engine.facet(name, "type", _CURRENT.also(Equals("status", Status.ACTIVE.value)))
+        by_type = engine.facet(name, "type", live((), utc_now()))
         ends = [
             engine.scan(name, _EVERY_VERSION, order_by="recorded_at", descending=down, limit=1) for down in (False, True)
         ]
@@ -239,8 +240,7 @@ def _lineage(namespace: Namespace, *, repair: bool) -> Iterator[Checkup]:
             if here < head.parts:
                 parts.append(memory_id)
     for old, new in open_ends if repair else []:
-        point_id = version_point_id(name, old.id, old.version)
-        engine.set_payload(name, point_id, {"retired_at": to_rfc3339(new.recorded_at)})
+        VersionLog(namespace).close(old, new.recorded_at)
     found = [
         *(f"memory {memory_id} lacks a version" for memory_id in gaps),
         *(f"memory {memory_id} lacks parts of its text" for memory_id in parts),

@@ -77,6 +77,10 @@ def _dispatch(arguments: Sequence[str], *, as_json: bool) -> int:
         status = typer.main.get_command(make_app()).main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except typer.Abort:
         return INTERRUPTED
+    except SystemExit as left:
+        if isinstance(left.__context__, BrokenPipeError):  # so Typer leaves when nobody reads any more
+            raise left.__context__ from None
+        raise
     except Exception as error:
         # Typer exports one of its usage errors; the class that all of them share is its parent.
         if not isinstance(error, typer.BadParameter.__mro__[1]):

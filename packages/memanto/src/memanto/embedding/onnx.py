@@ -19,7 +19,7 @@ from memanto.errors import EmbedderError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
     from tokenizers import Tokenizer
 
 _HINT = "Check the files of the model, or reinstall the package that holds them"

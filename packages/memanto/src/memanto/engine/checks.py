@@ -61,8 +61,45 @@ def check_payload(payload: Mapping[str, Any]) -> None:
 
 
 def round_score(score: float) -> float:
-    """Return a score with 6 significant digits: what float32 sums agree on whatever their order."""
+    """Return a score with 6 significant digits and at most 6 decimals: what float32 sums agree on in any order."""
+    size = abs(score)
+    if size < 10:
+        return round(score, 6 if size < 1 else 5)
     return float(f"{score:.6g}")
+
+
+def cut(scores: Sequence[float], limit: int, *, complete: bool) -> int | None:
+    """Return how many of the best points a search returns, or `None` when more of them must be seen to tell.
+
+    Points with equal scores are never separated, since engines order them differently. A tie that straddles
+    the limit is returned whole when it ends within twice the limit. A longer one says little and is left out,
+    if at least half the limit ranks above it; else it is returned whole however long it is.
+
+    Args:
+        scores: Rounded, descending.
+        limit: At least 1.
+        complete: Whether these are all that match.
+    """
+    if len(scores) <= limit:
+        return len(scores) if complete else None
+    tied = scores[limit - 1]
+    end = next((i for i in range(limit, min(len(scores), 2 * limit)) if scores[i] < tied), None)
+    if end is not None:
+        return end
+    if len(scores) <= 2 * limit:
+        return len(scores) if complete else None
+    if scores[2 * limit] < tied:
+        return 2 * limit
+    begin = scores.index(tied)
+    if 2 * begin >= limit:
+        return begin
+    end = next((i for i in range(2 * limit, len(scores)) if scores[i] < tied), None)
+    return end if end is not None or not complete else len(scores)
+
+
+def next_size(size: int, limit: int) -> int:
+    """Return how many points to ask for when `cut` could not tell from `size` of them."""
+    return 2 * limit + 1 if size <= 2 * limit else 4 * size
 
 
 def _storable(value: Any) -> bool:  # noqa: PLR0911 - one return per kind of value

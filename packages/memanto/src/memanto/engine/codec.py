@@ -56,7 +56,7 @@ def encode(memory: Memory, *, content_hash: str) -> dict[str, Any]:
         "run_id": memory.run_id,
         "actor": memory.actor,
         "key": memory.key,
-        "marks": [mark for mark, holds in (("keyed", memory.key is not None), ("pinned", memory.pinned)) if holds],
+        "marks": marks(memory),
         "metadata": json.dumps(memory.metadata, ensure_ascii=False, sort_keys=True) if memory.metadata else None,
         "type_guessed": memory.type_guessed,
         "title_given": memory.title_given,
@@ -68,6 +68,21 @@ def encode(memory: Memory, *, content_hash: str) -> dict[str, Any]:
     }
     payload.update({name: value for name, value in optional.items() if value})
     return payload
+
+
+def marks(memory: Memory) -> list[str]:
+    """Return what `engine.schema` calls the marks of a version."""
+    lasting = (("ends", memory.valid_to is not None), ("keyed", memory.key is not None), ("pinned", memory.pinned))
+    found = [mark for mark, holds in lasting if holds]
+    if memory.retired_at is None and memory.status is Status.ACTIVE:
+        standing = "live" if memory.valid_to is None else "ending"
+        found += [standing, f"{standing} {memory.type.value}"]
+    return found
+
+
+def closing(memory: Memory) -> dict[str, Any]:
+    """Return the payload fields of a version that change when it is closed, besides `retired_at`."""
+    return {"marks": [mark for mark in marks(memory) if not mark.startswith(("live", "ending"))]}
 
 
 def decode(namespace: str, payload: Mapping[str, Any], *, as_of: datetime | None = None) -> Memory:

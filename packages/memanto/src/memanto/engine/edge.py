@@ -80,6 +80,7 @@ class EdgeEngine:
         self._root: Path | None = None
         self._closed = False
         self._used: set[str] = set()
+        self._places: dict[str, Place] = {}
 
     def open(self) -> None:
         refuse_network_file_system(self._home)
@@ -174,16 +175,31 @@ class EdgeEngine:
             return shard.get(ids, vectors=vectors)
 
     def search_dense(
-        self, namespace: str, vector_name: str, vector: Vector, where: Where, limit: int, *, exact: bool = False
+        self,
+        namespace: str,
+        vector_name: str,
+        vector: Vector,
+        where: Where,
+        limit: int,
+        *,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
     ) -> list[Candidate]:
         with self._reading(namespace) as shard:
-            return edge_search.search_dense(shard, vector_name, vector, where, limit, exact=exact)
+            return edge_search.search_dense(shard, vector_name, vector, where, limit, exact=exact, fields=fields)
 
     def search_lexical(
-        self, namespace: str, query: SparseVector, where: Where, limit: int, *, corpus: Where | None = None
+        self,
+        namespace: str,
+        query: SparseVector,
+        where: Where,
+        limit: int,
+        *,
+        corpus: Where | None = None,
+        fields: Sequence[str] | None = None,
     ) -> list[Candidate]:
         with self._reading(namespace) as shard:
-            return edge_search.search_lexical(shard, query, where, limit, corpus)
+            return edge_search.search_lexical(shard, query, where, limit, corpus=corpus, fields=fields)
 
     def scan(
         self,
@@ -315,7 +331,11 @@ class EdgeEngine:
         return place
 
     def _place(self, namespace: str) -> Place:
-        return Place(self._folder(), check_agent_id(namespace))
+        root = self._folder()
+        place = self._places.get(namespace)
+        if place is None or place.root != root:
+            place = self._places[namespace] = Place(root, check_agent_id(namespace))
+        return place
 
     def _folder(self) -> Path:
         if self._closed:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import qdrant_edge as qe
 
-from memanto.engine.checks import check_vector, round_score
+from memanto.engine.checks import check_vector, cut, next_size, round_score
 from memanto.engine.edge_convert import from_record, to_filter, to_sparse, to_uuid, translated
 from memanto.engine.edge_shard import Shard
 from memanto.engine.port import Candidate, Point, SparseVector, Vector
@@ -22,48 +22,53 @@ _PAGE: Final = 1_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def search_dense(shard: Shard, name: str, vector: Vector, where: Where, limit: int, *, exact: bool) -> list[Candidate]:
+def search_dense(
+    shard: Shard, name: str, vector: Vector, where: Where, limit: int, *, exact: bool, fields: Sequence[str] | None
+) -> list[Candidate]:
     """Return the nearest points; none when the vector name does not exist."""
     if name not in shard.dimensions:
         return []
     check_vector(name, vector, shard.dimensions)
-    return _search(shard, qe.Query.Nearest(list(map(float, vector)), using=name), where, limit, exact=exact, idf=None)
+    query = qe.Query.Nearest(list(map(float, vector)), using=name)
+    return _search(shard, query, where, limit, fields, qe.SearchParams(exact=exact), size=limit + _MARGIN)
 
 
 def search_lexical(
-    shard: Shard, query: SparseVector, where: Where, limit: int, corpus: Where | None
+    shard: Shard, query: SparseVector, where: Where, limit: int, *, corpus: Where | None, fields: Sequence[str] | None
 ) -> list[Candidate]:
     """Return the best points by BM25."""
     if not query.indices:
         return []
     counted = None if corpus is None else to_filter(corpus)
-    chosen = None if counted is None else qe.IdfParams(corpus=counted)
-    return _search(
-        shard, qe.Query.Nearest(to_sparse(query), using=LEXICAL_VECTOR), where, limit, exact=False, idf=chosen
-    )
+    parameters = qe.SearchParams(idf=None if counted is None else qe.IdfParams(corpus=counted))
+    terms = qe.Query.Nearest(to_sparse(query), using=LEXICAL_VECTOR)
+    # Ties are common here: enough for `cut` to tell at once, where payloads do not make that dear.
+    size = limit + _MARGIN if fields is None or fields else 2 * limit + 1
+    return _search(shard, terms, where, limit, fields, parameters, size=size)
 
 
-def _search(shard: Shard, query: Any, where: Where, limit: int, *, exact: bool, idf: Any) -> list[Candidate]:
+def _search(
+    shard: Shard, query: Any, where: Where, limit: int, fields: Sequence[str] | None, parameters: Any, *, size: int
+) -> list[Candidate]:
     if limit < 1:
         return []
-    parameters = qe.SearchParams(exact=exact, idf=idf)
-    chosen, size = to_filter(where), limit + _MARGIN
+    payload = True if fields is None else list(fields) or False
+    chosen = to_filter(where)
     while True:
-        request = qe.QueryRequest(limit=size, query=query, filter=chosen, params=parameters, with_payload=True)
+        request = qe.QueryRequest(limit=size, query=query, filter=chosen, params=parameters, with_payload=payload)
         with translated(shard.place.namespace):
             found = shard.raw.query(request)
         scores = [round_score(hit.score) for hit in found]
-        # Rounding keeps the order, so the tie at the cut has ended once a lower score is in sight.
-        if len(found) < size or scores[-1] < scores[limit - 1]:
+        count = cut(scores, limit, complete=len(found) < size)
+        if count is not None:
             break
-        size *= 2
-    lowest = scores[min(limit, len(scores)) - 1] if scores else 0.0
+        size = next_size(size, limit)
     candidates = [
-        Candidate(to_uuid(hit.id), score, hit.payload or {})
-        for hit, score in zip(found, scores, strict=True)
-        if score >= lowest
+        Candidate(to_uuid(hit.id), score, hit.payload or {} if payload else {})
+        for hit, score in zip(found[:count], scores[:count], strict=True)
     ]
-    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.id))
+    candidates.sort(key=lambda candidate: (-candidate.score, candidate.id.int))
+    return candidates
 
 
 def scan(

@@ -24,7 +24,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -157,14 +157,14 @@ class Place:
 
     root: Path
     namespace: str
+    folder: Path = field(init=False, compare=False)  # made once: every call of the engine asks for it
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", self.root / encode_agent_id(self.namespace))
 
     @property
     def encoded(self) -> str:
-        return encode_agent_id(self.namespace)
-
-    @property
-    def folder(self) -> Path:
-        return self.root / self.encoded
+        return self.folder.name
 
     @property
     def locks(self) -> Path:

@@ -10,7 +10,7 @@ and the scope is applied inside the engine: a call that names no existing namesp
 - `insert` never overwrites; `replace` overwrites only what still carries the expected token. Both read
   back what they wrote, so a silent no-op is noticed.
 - `recorded_at` of stored changes is strictly increasing within a namespace (imports aside).
-- Candidate lists are ordered by (score, point id) and cut after the last tie.
+- Candidate lists are ordered by (score, point id) and never cut inside a tie (`engine.checks.cut`).
 - Payloads come back equal to what was stored.
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from memanto.filters import Where
@@ -65,9 +65,11 @@ class Change:
     closing: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A point found by a search; `score` is cosine similarity or BM25, rounded to 6 significant digits."""
+class Candidate(NamedTuple):
+    """A point found by a search; `score` is cosine similarity or BM25, rounded so that engines agree.
+
+    A tuple because a search makes a hundred of them.
+    """
 
     id: UUID
     score: float
@@ -155,15 +157,33 @@ class Engine(Protocol):
         """Return the points that exist, with vectors only when asked for."""
 
     def search_dense(
-        self, namespace: str, vector_name: str, vector: Vector, where: Where, limit: int, *, exact: bool = False
+        self,
+        namespace: str,
+        vector_name: str,
+        vector: Vector,
+        where: Where,
+        limit: int,
+        *,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
     ) -> list[Candidate]:
-        """Return the nearest points by dot product, best first, ties by id, cut after the last tie."""
+        """Return the nearest points by dot product, best first, ties by id, never cut inside a tie.
+
+        `fields` limits the payload; none of them leaves it out.
+        """
 
     def search_lexical(
-        self, namespace: str, query: SparseVector, where: Where, limit: int, *, corpus: Where | None = None
+        self,
+        namespace: str,
+        query: SparseVector,
+        where: Where,
+        limit: int,
+        *,
+        corpus: Where | None = None,
+        fields: Sequence[str] | None = None,
     ) -> list[Candidate]:
         """Return the best points by BM25; document frequencies are counted over `corpus` (default: all
-        versions of the namespace). A query without terms returns nothing."""
+        versions of the namespace). A query without terms returns nothing. `fields` limits the payload."""
 
     def scan(
         self,

@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from memanto.engine.checks import check_payload, check_point, check_vector
+from memanto.engine.checks import check_payload, check_point, check_vector, cut, next_size
 from memanto.engine.port import Candidate, Change, EngineInfo, Point, SparseVector, Vector
 from memanto.engine.schema import KEYWORD_FIELDS, LEXICAL_VECTOR, TIME_FIELDS
 from memanto.engine.server_client import Connection
@@ -66,6 +66,16 @@ class _Planned:
     @property
     def closing(self) -> dict[str, Any]:
         return {"retired_at": to_rfc3339(self.at), **self.change.closing}
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A vector to search with, under which name and how, and which parts of the payload to return."""
+
+    vector: list[float] | models.SparseVector
+    using: str
+    params: models.SearchParams
+    fields: Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +234,15 @@ class ServerEngine:
         return {point_id: to_point(found[point_id]) for point_id in dict.fromkeys(ids) if point_id in found}
 
     def search_dense(
-        self, namespace: str, vector_name: str, vector: Vector, where: Where, limit: int, *, exact: bool = False
+        self,
+        namespace: str,
+        vector_name: str,
+        vector: Vector,
+        where: Where,
+        limit: int,
+        *,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
     ) -> list[Candidate]:
         from qdrant_client import models
 
@@ -232,18 +250,25 @@ class ServerEngine:
         if vector_name not in names:
             return []
         check_vector(vector_name, vector, names)
-        params = models.SearchParams(exact=exact)
-        return self._search(namespace, float32(vector), vector_name, where, limit=limit, params=params)
+        asked = _Query(float32(vector), vector_name, models.SearchParams(exact=exact), fields)
+        return self._search(namespace, asked, where, limit)
 
     def search_lexical(
-        self, namespace: str, query: SparseVector, where: Where, limit: int, *, corpus: Where | None = None
+        self,
+        namespace: str,
+        query: SparseVector,
+        where: Where,
+        limit: int,
+        *,
+        corpus: Where | None = None,
+        fields: Sequence[str] | None = None,
     ) -> list[Candidate]:
         from qdrant_client import models
 
         population = to_filter(namespace, corpus or Where())
         params = models.SearchParams(idf=models.IdfCorpusParams(corpus=population))
-        limit = limit if query.indices else 0
-        return self._search(namespace, to_sparse(query), LEXICAL_VECTOR, where, limit=limit, params=params)
+        asked = _Query(to_sparse(query), LEXICAL_VECTOR, params, fields)
+        return self._search(namespace, asked, where, limit if query.indices else 0)
 
     def scan(
         self,
@@ -395,28 +420,22 @@ class ServerEngine:
             self._collection.delete(to_filter(namespace, Where(), ids[start : start + _PAGE]))
 
     # -- helpers: reading ---------------------------------------------------------------------------
-    def _search(
-        self,
-        namespace: str,
-        query: list[float] | models.SparseVector,
-        using: str,
-        where: Where,
-        *,
-        limit: int,
-        params: models.SearchParams,
-    ) -> list[Candidate]:
-        """Return candidates down to the last tie with the `limit`-th, asking for more while a tie may go on."""
+    def _search(self, namespace: str, asked: _Query, where: Where, limit: int) -> list[Candidate]:
+        """Return candidates down to where `cut` says, asking for more while it cannot tell."""
         condition = to_filter(namespace, where)
         found: list[Candidate] = []
+        count: int | None = 0 if limit < 1 else None
         size = limit + _SPARE
-        while limit > 0:
-            found = ranked(self._known(namespace).query(query, using, condition, size=size, params=params))
-            if len(found) < size or found[-1].score < found[limit - 1].score:
-                break
-            size *= 4
+        while count is None:
+            hits = self._known(namespace).query(
+                asked.vector, asked.using, condition, size=size, params=asked.params, fields=asked.fields
+            )
+            found = ranked(hits)
+            count = cut([candidate.score for candidate in found], limit, complete=len(found) < size)
+            size = next_size(size, limit)
         if not found:
             self._require(namespace)
-        return [candidate for candidate in found if candidate.score >= found[:limit][-1].score]
+        return found[:count]
 
     def _scan_by_id(self, namespace: str, where: Where, shape: _Shape) -> list[models.Record]:
         condition = to_filter(namespace, where)

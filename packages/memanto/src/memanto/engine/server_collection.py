@@ -220,8 +220,9 @@ class Collection:
         *,
         size: int,
         params: models.SearchParams | None,
+        fields: Sequence[str] | None = None,
     ) -> list[models.ScoredPoint]:
-        """Return the best points under one vector name."""
+        """Return the best points under one vector name, with these fields of their payload (default: all)."""
         if self._connection.local and params is not None and params.idf is None:
             params = None  # local mode is always exact, and warns when told so
         answer = self._connection.run(
@@ -232,7 +233,7 @@ class Collection:
                 query_filter=condition,
                 limit=size,
                 search_params=params,
-                with_payload=True,
+                with_payload=True if fields is None else list(fields) or False,
             )
         )
         return answer.points

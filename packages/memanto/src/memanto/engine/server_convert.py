@@ -174,4 +174,4 @@ def _weight(struct: models.PointStruct) -> int:
 def ranked(hits: Iterable[models.ScoredPoint]) -> list[Candidate]:
     """Return candidates, best first, equal scores by id."""
     candidates = [Candidate(UUID(str(hit.id)), round_score(hit.score), payload_of(hit)) for hit in hits]
-    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.id))
+    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.id.int))

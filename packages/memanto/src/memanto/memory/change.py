@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+from memanto.engine.port import SparseVector, Vector
 from memanto.errors import InvalidInputError, NotFoundError, VersionConflictError
 from memanto.ids import version_point_id
 from memanto.memory.namespace import Namespace
@@ -82,14 +83,15 @@ class Editor:
         if reworded and not head.parts:
             encoded = self._space.encode([indexed_text(changed, changed.content)], meta)
             [words] = encoded.values()
-            dense, lexical = words.dense, words.lexical
+            dense: Mapping[str, Vector] = words.dense
+            lexical: SparseVector | None = words.lexical
             digest = self._namespace.digest(changed.content, meta)
         else:
             point = self._log.points([head])[head.id]
-            dense, lexical = dict(point.dense), point.lexical
+            dense, lexical = point.dense, point.lexical
             digest = str(point.payload.get("content_hash", ""))
         memory = next_version(changed, decision=by.decision("edit"), embedder=next(iter(dense), None))
-        new = NewVersion(memory=memory, dense=dense, lexical=lexical, content_hash=digest)
+        new = NewVersion(memory=memory, dense=dense, lexical=lexical, content_hash=digest, previous=head)
         with self._namespace.engine.hold(self._namespace.name):
             stored = self._log.append_one(new)
             if changed.content != head.content:
@@ -212,7 +214,9 @@ class Editor:
             mine = changes if memory is head else {name: value for name, value in changes.items() if name != "pinned"}
             new = next_version(memory, decision=decision, **mine)
             digest = str(point.payload.get("content_hash", ""))
-            versions.append(NewVersion(memory=new, dense=point.dense, lexical=point.lexical, content_hash=digest))
+            versions.append(
+                NewVersion(memory=new, dense=point.dense, lexical=point.lexical, content_hash=digest, previous=memory)
+            )
         stored = self._log.append(versions)
         if stored[0] is None:
             raise VersionConflictError(

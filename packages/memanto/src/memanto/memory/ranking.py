@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final, TypeAlias
+from uuid import UUID
 
 from memanto.engine.port import Candidate
 from memanto.memory.classify import is_baton
@@ -23,6 +24,9 @@ k = 60 loses 5 points of recall@10 against it."""
 
 POOL: Final = 50
 """Candidates taken from each list."""
+
+_STEP: Final = 6
+"""Candidates looked at beyond those that are certain to matter, per step."""
 
 RERANK_POOL: Final = 30
 """Candidates the cross-encoder judges (LoCoMo recall@5 .694 with 20, .705 with 30)."""
@@ -49,6 +53,7 @@ class Ranked:
     """A candidate with its place in the order and what led to it; `why` tells it in the public words."""
 
     candidate: Candidate
+    payload: Mapping[str, Any]
     dense_rank: int | None = None
     dense_score: float | None = None
     lexical_rank: int | None = None
@@ -91,21 +96,58 @@ class RankingRule:
     judge: Callable[[Sequence[str]], Sequence[float]] | None = None
 
 
-def rank(dense: Sequence[Candidate], lexical: Sequence[Candidate], rule: RankingRule, limit: int) -> list[Ranked]:
+Fetch: TypeAlias = Callable[[Sequence[UUID]], Mapping[UUID, Mapping[str, Any]]]
+"""Returns the payloads of these points."""
+
+
+def rank(
+    dense: Sequence[Candidate], lexical: Sequence[Candidate], rule: RankingRule, limit: int, fetch: Fetch | None = None
+) -> list[Ranked]:
     """Return the best `limit` candidates of both lists, best first.
 
     score = RRF(dense rank, lexical rank) x recency x confidence. With a judge, the best `RERANK_POOL` are
     ordered anew by 0.9 x sigmoid(logit / 2) + 0.1 x RRF (scaled to at most 1), times the same factors, and
     stay ahead of the rest. Among session handoffs the newest comes first. Near copies go behind everything
     that says something else.
+
+    Args:
+        dense: Candidates by meaning, best first.
+        lexical: Candidates by words, best first.
+        rule: What else counts.
+        limit: How many to return.
+        fetch: Where candidates come without a payload: asked for the payloads of those that can still be among
+            the best, since both factors are at most 1.
     """
-    ranked = _fuse(dense, lexical)
-    for item in ranked:
-        _score(item, rule)
-    ranked.sort(key=_order)
-    if rule.judge is not None and ranked:
-        ranked = _rejudge(ranked, rule.judge)
-    return diversify(newest_batons_first(ranked), limit)
+    fused = _fuse(dense, lexical)
+    logits: dict[int, float] = {}
+    first = max(limit, RERANK_POOL if rule.judge else 0)
+    chosen: list[Ranked] = []
+    for wanted in (first, len(fused)):
+        ranked = _ordered(fused, rule, wanted, fetch)
+        if rule.judge is not None:
+            ranked = _rejudge(ranked, rule.judge, logits)
+        chosen = diversify(newest_batons_first(ranked), limit)
+        if len(ranked) == len(fused) or not any(item.notes or is_baton(item.payload["content"]) for item in chosen):
+            break  # no handoff and no near copy among them: what ranks lower cannot matter
+    return chosen
+
+
+def _ordered(fused: Sequence[_Fused], rule: RankingRule, wanted: int, fetch: Fetch | None) -> list[Ranked]:
+    """Return at least the `wanted` best in their order, looking at no more candidates than that takes."""
+    scored: list[Ranked] = []
+    settled = False
+    while len(scored) < len(fused) and not settled:
+        chunk = fused[len(scored) : max(wanted, len(scored)) + _STEP]
+        missing = [item.candidate.id for item in chunk if not item.candidate.payload]
+        payloads = fetch(missing) if fetch is not None and missing else {}
+        for item in chunk:
+            ranked = item.ranked(item.candidate.payload or payloads[item.candidate.id])
+            _score(ranked, rule)
+            scored.append(ranked)
+        scored.sort(key=_order)
+        if wanted <= len(scored) < len(fused):
+            settled = scored[wanted - 1].score > fused[len(scored)].fused  # the most that any other can reach
+    return scored[:wanted] if len(scored) < len(fused) else scored
 
 
 def _order(item: Ranked) -> tuple[float, int]:
@@ -121,19 +163,41 @@ def _places(candidates: Sequence[Candidate]) -> list[int]:
     return places
 
 
-def _fuse(dense: Sequence[Candidate], lexical: Sequence[Candidate]) -> list[Ranked]:
-    found: dict[int, Ranked] = {}
+@dataclass(slots=True)
+class _Fused:
+    """A candidate of one or both lists, before anything is known of it but its places."""
+
+    candidate: Candidate
+    order: int
+    fused: float
+    dense: tuple[int, float] | None = None
+    lexical: tuple[int, float] | None = None
+
+    def ranked(self, payload: Mapping[str, Any]) -> Ranked:
+        dense_rank, dense_score = self.dense or (None, None)
+        lexical_rank, lexical_score = self.lexical or (None, None)
+        return Ranked(self.candidate, payload, dense_rank, dense_score, lexical_rank, lexical_score, self.fused)
+
+
+def _fuse(dense: Sequence[Candidate], lexical: Sequence[Candidate]) -> list[_Fused]:
+    """Return the candidates of both lists by reciprocal-rank fusion, best first, ties by id."""
+    found: dict[int, _Fused] = {}
     for candidate, place in zip(dense, _places(dense), strict=True):
-        found[candidate.id.int] = Ranked(candidate, place + 1, candidate.score, fused=1 / (RRF_K + place))
+        order = candidate.id.int
+        found[order] = _Fused(candidate, order, 1 / (RRF_K + place), dense=(place + 1, candidate.score))
     for candidate, place in zip(lexical, _places(lexical), strict=True):
-        item = found.setdefault(candidate.id.int, Ranked(candidate))
-        item.lexical_rank, item.lexical_score = place + 1, candidate.score
-        item.fused += 1 / (RRF_K + place)
-    return list(found.values())
+        order, found_by_words = candidate.id.int, (place + 1, candidate.score)
+        item = found.get(order)
+        if item is None:
+            found[order] = _Fused(candidate, order, 1 / (RRF_K + place), lexical=found_by_words)
+        else:
+            item.fused += 1 / (RRF_K + place)
+            item.lexical = found_by_words
+    return sorted(found.values(), key=lambda item: (-item.fused, item.order))
 
 
 def _score(item: Ranked, rule: RankingRule) -> None:
-    payload = item.candidate.payload
+    payload = item.payload
     item.recency = recency(payload["type"], payload["event_at"], rule)
     item.confidence = CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * payload["confidence"]
     item.score = round(item.fused * item.recency * item.confidence, 9)
@@ -151,24 +215,30 @@ def recency(kind: str, event_at: str, rule: RankingRule) -> float:
     return RECENCY_FLOOR + (1 - RECENCY_FLOOR) * math.pow(0.5, age / half_life.total_seconds())
 
 
-def _rejudge(ranked: list[Ranked], judge: Callable[[Sequence[str]], Sequence[float]]) -> list[Ranked]:
+def _rejudge(
+    ranked: list[Ranked], judge: Callable[[Sequence[str]], Sequence[float]], logits: dict[int, float]
+) -> list[Ranked]:
+    """Order the best anew by the judge's logits, asking it once per candidate."""
     pool, rest = ranked[:RERANK_POOL], ranked[RERANK_POOL:]
-    logits = judge([item.candidate.payload["content"] for item in pool])
-    for item, logit in zip(pool, logits, strict=True):
-        answers = 1 / (1 + math.exp(-max(-60.0, min(60.0, logit)) / 2))
-        blend = 0.9 * answers + 0.1 * min(1.0, item.fused)
-        item.rerank_score = logit
+    new = [item for item in pool if item.candidate.id.int not in logits]
+    if new:
+        verdicts = judge([item.payload["content"] for item in new])
+        logits.update((item.candidate.id.int, logit) for item, logit in zip(new, verdicts, strict=True))
+    for item in pool:
+        item.rerank_score = logits[item.candidate.id.int]
+        bounded = max(-60.0, min(60.0, item.rerank_score))
+        blend = 0.9 / (1 + math.exp(-bounded / 2)) + 0.1 * min(1.0, item.fused)
         item.score = round(1 + blend * item.recency * item.confidence, 9)
     return sorted(pool, key=_order) + rest
 
 
 def newest_batons_first(ranked: list[Ranked]) -> list[Ranked]:
     """Give the places that session handoffs hold to the same handoffs, newest first."""
-    places = [i for i, item in enumerate(ranked) if is_baton(item.candidate.payload["content"])]
+    places = [i for i, item in enumerate(ranked) if is_baton(item.payload["content"])]
     if len(places) < 2:
         return ranked
     scores = [ranked[i].score for i in places]
-    batons = sorted((ranked[i] for i in places), key=lambda item: str(item.candidate.payload["recorded_at"]), reverse=True)
+    batons = sorted((ranked[i] for i in places), key=lambda item: str(item.payload["recorded_at"]), reverse=True)
     result = list(ranked)
     for index, score, baton in zip(places, scores, batons, strict=True):
         baton.score = score
@@ -192,7 +262,7 @@ def diversify(ranked: list[Ranked], limit: int) -> list[Ranked]:
     for item in ranked:
         if len(kept) == limit:
             break
-        words = frozenset(_WORD.findall(item.candidate.payload["content"][:2_000].casefold()))
+        words = frozenset(_WORD.findall(item.payload["content"][:2_000].casefold()))
         telling = frozenset(word for word in words if word in _NEGATIONS or any(c.isdigit() for c in word))
         if any(telling == other_telling and _jaccard(words, other) >= NEAR_COPY for other, other_telling in seen):
             item.score = 0.0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
+from uuid import UUID
 
 from memanto.embedding.port import Reranker
 from memanto.engine.bm25 import encode_query
@@ -19,7 +21,7 @@ from memanto.memory.ranking import POOL, Ranked, RankingRule, rank
 from memanto.memory.spaces import Space
 from memanto.memory.validation import check_limit, check_query
 from memanto.memory.versions import VersionLog
-from memanto.memory.visibility import corpus, value_at, where
+from memanto.memory.visibility import ENDING, corpus, value_at, where
 from memanto.models import Memory, Recollection, Why
 
 BYTES_PER_TOKEN: Final = 4
@@ -46,14 +48,6 @@ class Request:
     min_similarity: float | None = None
     budget_tokens: int | None = None
     reranker: Reranker | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Candidates of one namespace."""
-
-    dense: list[Candidate]
-    lexical: list[Candidate]
 
 
 class Reader:
@@ -99,37 +93,42 @@ class Reader:
         check_query(query)
         metas = [namespace.meta() for namespace, _ in self._sources]
         vectors = [space.encode_query(query, meta) for (_, space), meta in zip(self._sources, metas, strict=True)]
-        origin: dict[object, str] = {}
+        found: dict[UUID, Namespace] = {}
         dense: list[Candidate] = []
         lexical: list[Candidate] = []
-        for (namespace, _), vector in zip(self._sources, vectors, strict=True):
-            with namespace.engine.hold(namespace.name):
-                found = self._candidates(namespace, query, vector, request, now)
-            dense += found.dense
-            lexical += found.lexical
-            origin.update({candidate.id: namespace.name for candidate in (*found.dense, *found.lexical)})
-        if len(self._sources) > 1:
-            dense, lexical = (sorted(items, key=lambda c: (-c.score, c.id)) for items in (dense, lexical))
-        rule = RankingRule(now=request.filter.as_of or now, judge=_judge(request.reranker, query))
-        ranked = rank(dense, lexical, rule, request.limit)
-        return [_recollection(item, origin[item.candidate.id], request.filter.as_of) for item in ranked]
+        with ExitStack() as held:
+            for (namespace, _), vector in zip(self._sources, vectors, strict=True):
+                held.enter_context(namespace.engine.hold(namespace.name))
+                by_meaning, by_words = self._candidates(namespace, query, vector, request, now)
+                found.update({candidate.id: namespace for candidate in (*by_meaning, *by_words)})
+                dense += by_meaning
+                lexical += by_words
+            if len(self._sources) > 1:
+                dense, lexical = (sorted(items, key=lambda c: (-c.score, c.id)) for items in (dense, lexical))
+            rule = RankingRule(now=request.filter.as_of or now, judge=_judge(request.reranker, query))
+            ranked = rank(dense, lexical, rule, request.limit, lambda ids: _payloads(ids, found))
+        return [_recollection(item, found[item.candidate.id].name, request.filter.as_of) for item in ranked]
 
     def _candidates(
         self, namespace: Namespace, query: str, vector: tuple[str, Vector] | None, request: Request, now: datetime
-    ) -> Found:
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """Return the candidates by meaning and by words; without payload where ranking can fetch it cheaply."""
         engine, name, selected = namespace.engine, namespace.name, request.filter
-        conditions, pool = where(selected, now=now), max(POOL, request.limit)
+        bounded = engine.count(name, ENDING) > 0
+        conditions, pool = where(selected, now=now, bounded=bounded), max(POOL, request.limit)
+        fields: tuple[str, ...] | None = () if engine.atomic_commit and selected.valid_at is None else None
         dense: list[Candidate] = []
         if vector is not None:
             exact = selected.as_of is not None
-            dense = engine.search_dense(name, *vector, conditions, pool, exact=exact)
-        lexical = engine.search_lexical(name, encode_query(query), conditions, pool, corpus=corpus(selected))
-        log = VersionLog(namespace)
-        visible = self._visible(log, [*dense, *lexical], selected)
-        dense, lexical = _surviving(dense, visible), _surviving(lexical, visible)
+            dense = engine.search_dense(name, *vector, conditions, pool, exact=exact, fields=fields)
+        words = encode_query(query)
+        lexical = engine.search_lexical(name, words, conditions, pool, corpus=corpus(selected), fields=fields)
+        if fields is None:
+            visible = self._visible(VersionLog(namespace), [*dense, *lexical], selected)
+            dense, lexical = _surviving(dense, visible), _surviving(lexical, visible)
         if request.min_similarity is not None:
             dense, lexical = self._similar_enough(namespace, vector, dense, lexical, request.min_similarity)
-        return Found(dense, lexical)
+        return dense, lexical
 
     @staticmethod
     def _similar_enough(
@@ -152,7 +151,7 @@ class Reader:
         unknown = [candidate.id for candidate in lexical if candidate.id not in scores]
         for point_id, point in namespace.engine.get(namespace.name, unknown, vectors=True).items():
             if name in point.dense:
-                scores[point_id] = float(np.dot(np.asarray(point.dense[name]), np.asarray(query)))
+                scores[point_id] = sum(map(operator.mul, point.dense[name], query))
         kept = {point_id for point_id, score in scores.items() if score >= least}
         return [c for c in dense if c.id in kept], [c for c in lexical if c.id in kept]
 
@@ -189,8 +188,20 @@ def _judge(reranker: Reranker | None, query: str) -> Callable[[Sequence[str]], S
 
 
 def _recollection(item: Ranked, namespace: str, as_of: datetime | None) -> Recollection:
-    memory = decode(namespace, item.candidate.payload, as_of=as_of)
+    memory = decode(namespace, item.payload, as_of=as_of)
     return Recollection(memory=memory, score=item.score, why=item.why)
+
+
+def _payloads(ids: Sequence[UUID], found: Mapping[UUID, Namespace]) -> dict[UUID, Mapping[str, Any]]:
+    by_namespace: dict[str, list[UUID]] = {}
+    for point_id in ids:
+        by_namespace.setdefault(found[point_id].name, []).append(point_id)
+    payloads: dict[UUID, Mapping[str, Any]] = {}
+    for wanted in by_namespace.values():
+        namespace = found[wanted[0]]
+        points = namespace.engine.get(namespace.name, wanted)
+        payloads.update({point_id: point.payload for point_id, point in points.items()})
+    return payloads
 
 
 def _within_budget(results: list[Recollection], budget: int | None) -> list[Recollection]:

@@ -14,14 +14,13 @@ from typing import Final
 
 from memanto.engine.port import SparseVector
 from memanto.errors import VersionConflictError
-from memanto.filters import Equals, Where
 from memanto.ids import new_memory_id
 from memanto.memory.namespace import Meta, Namespace, vector_name
 from memanto.memory.prepare import Defaults, Prepared, prepare
 from memanto.memory.spaces import Encoded, Space
 from memanto.memory.trust import may_replace
 from memanto.memory.versions import NewVersion, VersionLog
-from memanto.memory.visibility import REASSERTS, SUCCEEDS, believed_at
+from memanto.memory.visibility import ENDING, REASSERTS, SUCCEEDS, live
 from memanto.models import Decision, Draft, Memory, Receipt, Status
 
 _ATTEMPTS: Final = 8
@@ -253,7 +252,7 @@ class Writer:
             begins=new.valid_from if follows else new.valid_from or head.begins,
         )
         *parts, version = self._first(replace(item, memory=changed), encoded)
-        version = replace(version, follows=follows)
+        version = replace(version, follows=follows, previous=head)
         parts = [replace(part, memory=replace(part.memory, version=1, decision=None)) for part in parts]
         if follows and _is_backfill(new, head, now):
             return [version, self._reassert(head, changed)]
@@ -266,7 +265,7 @@ class Writer:
         decision = Decision(actor=after.actor or after.source, action=REASSERTS, reason=reason)
         memory = replace(head, version=after.version + 1, decision=decision, supersedes=(), imported=False)
         digest = str(point.payload.get("content_hash", ""))
-        return NewVersion(memory=memory, dense=point.dense, lexical=point.lexical, content_hash=digest)
+        return NewVersion(memory=memory, dense=point.dense, lexical=point.lexical, content_hash=digest, previous=after)
 
     @staticmethod
     def _marked(memory: Memory, words: Encoded) -> Memory:
@@ -289,8 +288,11 @@ class Writer:
         if not words.dense or receipt.duplicate:
             return ()
         [(name, vector)] = words.dense.items()
-        where = Where((*believed_at(None), Equals("status", Status.ACTIVE.value)))
-        found = self._namespace.engine.search_dense(self._namespace.name, name, vector, where, _SIMILAR_SHOWN + 1)
+        bounded = self._namespace.engine.count(self._namespace.name, ENDING) > 0
+        where = live((), receipt.recorded_at if bounded else None)
+        found = self._namespace.engine.search_dense(
+            self._namespace.name, name, vector, where, _SIMILAR_SHOWN + 1, fields=("memory_id",)
+        )
         mine = {receipt.id, *receipt.part_ids}
         near = [c.payload["memory_id"] for c in found if c.score >= SIMILAR and c.payload["memory_id"] not in mine]
         return tuple(near[:_SIMILAR_SHOWN])

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memanto.engine.codec import decode, encode
+from memanto.engine.codec import closing, decode, encode
 from memanto.engine.port import Candidate, Change, Point, SparseVector, Vector
 from memanto.engine.schema import OPEN_END
 from memanto.errors import BackendError, InvalidInputError, NotFoundError, VersionConflictError
@@ -36,7 +36,7 @@ class NewVersion:
         content_hash: Keyed digest of the full text.
         follows: It gives its slot the next value, so unless `memory.begins` says otherwise it begins when recorded.
         recorded: Keep `memory.recorded_at` and `memory.retired_at` (imports only).
-        closes: Whether it retires the version before it.
+        previous: The version it retires, or `None`.
     """
 
     memory: Memory
@@ -45,7 +45,7 @@ class NewVersion:
     content_hash: str = ""
     follows: bool = False
     recorded: bool = False
-    closes: bool = True
+    previous: Memory | None = None
 
 
 class VersionLog:
@@ -95,17 +95,22 @@ class VersionLog:
         wanted = list(dict.fromkeys(memory_ids))
         current = TimeRange("retired_at", gte=OPEN_END)
         heads: dict[str, Mapping[str, Any]] = {}
-        overtaken: list[tuple[Mapping[str, Any], UUID]] = []
+        overtaken: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
         for start in range(0, len(wanted), _LOOKUP):
             where = Where((AnyOf("memory_id", tuple(wanted[start : start + _LOOKUP])), current))
             for point in sorted(self._engine.scan(self._name, where), key=lambda p: int(p.payload["version"])):
                 older = heads.get(point.payload["memory_id"])
                 if older is not None:
-                    overtaken.append((point.payload, version_point_id(self._name, older["memory_id"], older["version"])))
+                    overtaken.append((older, point.payload))
                 heads[point.payload["memory_id"]] = point.payload
-        for newer, older_id in overtaken:  # a writer died, or is, between adding a version and closing the one before
-            self._engine.set_payload(self._name, older_id, {"retired_at": newer["recorded_at"]})
+        for older, newer in overtaken:  # a writer is between adding a version and closing the one before, or died there
+            self.close(decode(self._name, older), decode(self._name, newer).recorded_at)
         return heads
+
+    def close(self, memory: Memory, at: datetime) -> None:
+        """Retire a version whose successor is stored already."""
+        point_id = version_point_id(self._name, memory.id, memory.version)
+        self._engine.set_payload(self._name, point_id, {**closing(memory), "retired_at": to_rfc3339(at)})
 
     def history(self, memory_id: str, *, as_of: datetime | None = None) -> list[Memory]:
         """Return all versions of a memory known at `as_of`, ascending; empty when there is none."""
@@ -225,10 +230,11 @@ class VersionLog:
             if new.follows and memory.begins is None:
                 stamp += ("world_from",)
         point = Point(version_point_id(self._name, memory.id, memory.version), payload, dict(new.dense), new.lexical)
-        if memory.version == 1 or not new.closes:
+        if new.previous is None:
             return Change(point, stamp)
-        before = version_point_id(self._name, memory.id, memory.version - 1)
-        return Change(point, stamp, before, {"retired_at": payload["recorded_at"]} if new.recorded else {})
+        before = version_point_id(self._name, memory.id, new.previous.version)
+        closed = closing(new.previous)
+        return Change(point, stamp, before, {**closed, "retired_at": payload["recorded_at"]} if new.recorded else closed)
 
 
 def next_version(head: Memory, *, decision: Decision, **changes: Any) -> Memory:

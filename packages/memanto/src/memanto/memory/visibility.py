@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from memanto.engine.schema import OPEN_END
 from memanto.filters import AnyOf, Condition, Either, Equals, NumberRange, RecallFilter, TimeRange, Where
-from memanto.models import Memory, Status
+from memanto.models import Memory, MemoryType, Status
 from memanto.times import to_rfc3339
 
 SUCCEEDS = "succeed"
@@ -24,23 +25,62 @@ REASSERTS = "reassert"
 _KNOWN = tuple(status.value for status in Status if status is not Status.FORGOTTEN)
 
 
-def where(query: RecallFilter, *, now: datetime) -> Where:
-    """Return the conditions for a read at `now` (aware UTC)."""
+def where(query: RecallFilter, *, now: datetime, bounded: bool = True) -> Where:
+    """Return the conditions for a read at `now` (aware UTC).
+
+    Args:
+        query: What to select.
+        now: Decides what is still true, where no other time is asked about.
+        bounded: Whether any current memory has a `valid_to`; when none has, one condition suffices.
+    """
+    if query.as_of is None and query.valid_at is None and not query.statuses and not query.everything:
+        standing = live(query.types, now if bounded else None)
+    else:
+        standing = _standing(query, now)
+    must = (*standing.must, *_attributes(query), *query.extra.must)
+    return Where(must, standing.must_not + query.extra.must_not)
+
+
+ENDING: Final = Where((Equals("marks", "ending"),))
+"""Current, active memories with a `valid_to`."""
+
+
+def live(types: Sequence[MemoryType], now: datetime | None) -> Where:
+    """Return the condition for what is current, active and still true at `now`, by its marks.
+
+    Without `now` it leaves out what has a `valid_to`, which is right, and much quicker, where nothing has one.
+    """
+
+    def marked(state: str) -> Condition:
+        return AnyOf("marks", tuple(f"{state} {kind.value}" for kind in types)) if types else Equals("marks", state)
+
+    if now is None:
+        return Where((marked("live"),))
+    still_true = Where((marked("ending"), TimeRange("valid_to", gt=to_rfc3339(now))))
+    return Where((Either((Where((marked("live"),)), still_true)),))
+
+
+def _standing(query: RecallFilter, now: datetime) -> Where:
     must: list[Condition] = []
     must_not: list[Condition] = []
+    if query.types:
+        must.append(AnyOf("type", tuple(kind.value for kind in query.types)))
+    must.append(_statuses(query))
     current = believed_at(query.as_of)
     if query.valid_at is None:
         must.extend(current)
         if not query.everything:
-            must_not.append(TimeRange("valid_to", lte=to_rfc3339(query.as_of or now)))
+            must_not.append(_over(query.as_of or now))
     else:
-        moment = to_rfc3339(query.valid_at)
         past_value = Where((Equals("marks", "keyed"), *known_at(query.as_of)))
         must.append(Either((Where(current), past_value)))
-        must_not.extend((TimeRange("valid_to", lte=moment), TimeRange("world_from", gt=moment)))
-    must.append(_statuses(query))
-    must.extend(_attributes(query))
-    return Where(tuple(must) + query.extra.must, tuple(must_not) + query.extra.must_not)
+        must_not.extend((_over(query.valid_at), TimeRange("world_from", gt=to_rfc3339(query.valid_at))))
+    return Where(tuple(must), tuple(must_not))
+
+
+def _over(moment: datetime) -> Condition:
+    """Return the condition for what was no longer true at `moment`; the mark spares the others a look."""
+    return Where((Equals("marks", "ends"), TimeRange("valid_to", lte=to_rfc3339(moment))))
 
 
 def believed_at(as_of: datetime | None) -> tuple[Condition, ...]:
@@ -101,8 +141,6 @@ def _statuses(query: RecallFilter) -> Condition:
 
 def _attributes(query: RecallFilter) -> list[Condition]:
     conditions: list[Condition] = []
-    if query.types:
-        conditions.append(AnyOf("type", tuple(kind.value for kind in query.types)))
     conditions.extend(Equals("tags", tag) for tag in query.tags)
     if query.any_tags:
         conditions.append(AnyOf("tags", query.any_tags))
@@ -110,7 +148,8 @@ def _attributes(query: RecallFilter) -> list[Condition]:
         # Half of the last kept decimal, so that a float that returns one ULP lower still passes.
         conditions.append(NumberRange("confidence", gte=query.min_confidence - 5e-7))
     if query.since is not None or query.until is not None:
-        since, until = (moment and to_rfc3339(moment) for moment in (query.since, query.until))
+        since = None if query.since is None else to_rfc3339(query.since)
+        until = None if query.until is None else to_rfc3339(query.until)
         conditions.append(TimeRange("event_at", gte=since, lte=until))
     if query.changed_since is not None:
         conditions.append(TimeRange("recorded_at", gte=to_rfc3339(query.changed_since)))

@@ -261,11 +261,12 @@ def _store(
 ) -> None:
     searchable = [memory for memory in wanted if not memory.parts and memory.status is not Status.FORGOTTEN]
     encoded = space.encode(list(dict.fromkeys(indexed_text(m, m.content) for m in searchable)), meta)
+    last = {memory_id: history[-1] for memory_id, history in existing.items()}
     fresh: set[str] = set()
     versions = []
     for memory in wanted:
         words = encoded.get(indexed_text(memory, memory.content)) if memory in searchable else None
-        first_here = memory.id not in fresh
+        previous = last.get(memory.id) if memory.id not in fresh else None  # others come closed as they are
         fresh.add(memory.id)
         versions.append(
             NewVersion(
@@ -274,7 +275,7 @@ def _store(
                 lexical=words.lexical if words else None,
                 content_hash=_digest(memory, texts, namespace, meta),
                 recorded=True,
-                closes=first_here and memory.id in existing,
+                previous=previous,
             )
         )
     with namespace.engine.hold(namespace.name):
