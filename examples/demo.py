@@ -25,13 +25,19 @@ def main() -> int:
         ids = replay(memory, clock)
         clock.set(datetime(2026, 9, 1, tzinfo=UTC))
         status = memory.status()
-        print(f"{status.memories} memories in {status.versions} versions, searched by words and {status.embedder or 'words only'}\n")
+        print(
+            f"{status.memories} memories in {status.versions} versions, "
+            f"searched by words and {status.embedder or 'nothing else'}\n"
+        )
         asked = ask(memory, ids)
     for one in asked:
         show(one)
     answerable = [one for one in asked if one.question.kind is not QuestionKind.NONE]
     missing = [one.question.id for one in answerable if not one.right_value]
-    print(f"{len(answerable) - len(missing)} of {len(answerable)} answerable questions answered within the first five memories")
+    print(
+        f"{len(answerable) - len(missing)} of {len(answerable)} answerable questions answered "
+        "within the first five memories"
+    )
     unexpected = sorted(set(missing) - KNOWN_MISSES)
     if unexpected:
         print(f"missing: {', '.join(unexpected)}", file=sys.stderr)
@@ -43,7 +49,13 @@ def main() -> int:
 def show(one: Asked) -> None:
     """Print a question and the memory that answers it, or the best one when nothing does."""
     question = one.question
-    when = f" [as of {question.as_of}]" if question.as_of else f" [valid at {question.valid_at}]" if question.valid_at else ""
+    when = (
+        f" [as of {question.as_of}]"
+        if question.as_of
+        else f" [valid at {question.valid_at}]"
+        if question.valid_at
+        else ""
+    )
     print(f"{question.id}  {question.question}{when}")
     if question.kind is QuestionKind.NONE:
         print("      nothing in the log answers this\n")

@@ -51,16 +51,19 @@ def test_dense_search_returns_the_nearest_points_with_their_cosine(engine: Engin
     assert numbers(engine.search_dense("a", SPACE, AXIS, Where((NumberRange("number", gte=2),)), 1)) == [2]
 
 
-def test_a_tie_at_the_cut_is_returned_whole_and_in_the_order_of_ids(engine: Engine) -> None:
-    """One best point, thirty equal ones, nine equal worse ones: more than any margin an engine asks for."""
+def test_a_tie_at_the_cut_is_returned_whole_or_not_at_all_and_in_the_order_of_ids(engine: Engine) -> None:
+    """One best point, thirty equal ones, nine equal worse ones: more than any margin an engine asks for.
+
+    A tie that ends beyond twice the limit is left out where half the limit ranks above it. Pins our decision.
+    """
     fresh(engine, "a")
     best = point("a", "best", dense=AXIS, words="x y z")
     equal = [point("a", number, dense=[0.6, 0.8, 0.0, 0.0], words="x y q") for number in range(30)]
     worse = [point("a", 100 + number, dense=[0.0, 1.0, 0.0, 0.0], words="x p q") for number in range(9)]
     add(engine, "a", *worse, *equal, best)
     groups = [[best.id], sorted(ids(equal)), sorted(ids(worse))]
-    for limit in (1, 2, 3, 30, 31, 32, 39, 40, 41):
-        expected = groups[0] + (groups[1] if limit > 1 else []) + (groups[2] if limit > 31 else [])
+    for limit in (1, 2, 3, 15, 16, 30, 31, 32, 39, 40, 41):
+        expected = groups[0] + (groups[1] if limit > 2 else []) + (groups[2] if limit > 31 else [])
         assert ids(engine.search_dense("a", SPACE, AXIS, EVERYTHING, limit, exact=True)) == expected, limit
         assert ids(engine.search_lexical("a", lexical("x y z"), EVERYTHING, limit)) == expected, limit
 
@@ -107,7 +110,7 @@ def test_a_lexical_score_is_the_weights_times_the_rarity_in_the_corpus(engine: E
     ):
         found = engine.search_lexical("a", lexical("x y"), EVERYTHING, 10, corpus=corpus)
         assert {each.payload["memory_id"]: each.score for each in found} == {
-            f"m-{kind}{number}": pytest.approx(expected(population, words), rel=1e-5)
+            f"m-{kind}{number}": pytest.approx(expected(population, words), rel=1e-4)
             for kind, group in texts.items()
             for number, words in enumerate(group)
         }

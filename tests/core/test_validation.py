@@ -273,6 +273,9 @@ def test_a_placeholder_left_in_a_text_is_noticed(text: str) -> None:
         '<a href="https://example.com">link</a>',
         "std::cout << value << other thing",
         "x<y and more",
+        "<b>",
+        "<https://example.com/page>",
+        "when load <max and lag <max, scale down: x > y",
     ],
 )
 def test_markup_code_and_comparisons_are_no_placeholders(text: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from memanto import Embedded, Memanto, Status
 from memanto.errors import InvalidInputError
-from memanto.testing import FixedClock, HashEmbedder
+from memanto.testing import HashEmbedder
 
 
 @pytest.fixture
@@ -17,7 +17,9 @@ def other(tmp_path, clock):
 
 def fill(memory, clock):
     text = "".join(f"Sentence {n} about herring. " for n in range(600))
-    first = memory.remember("The database is MySQL", key="database", type="fact", tags=["db"], metadata={"n": [1, 2.5, None]})
+    first = memory.remember(
+        "The database is MySQL", key="database", type="fact", tags=["db"], metadata={"n": [1, 2.5, None]}
+    )
     clock.advance(3600)
     memory.remember("The database is PostgreSQL", key="database", type="fact")
     memory.edit(first.id, content="The database is PostgreSQL 17", reason="upgrade")
@@ -45,9 +47,7 @@ def test_an_import_of_an_export_is_the_same_store(memory, other, clock):
     assert [m.content for m in other.history(first)] == [m.content for m in memory.history(first)]
     moment = clock() - (clock() - memory.history(first)[1].recorded_at) / 2
     for query in ("database", None):
-        ours, theirs = (
-            [hit.memory.content for hit in one.recall(query, as_of=moment)] for one in (memory, other)
-        )
+        ours, theirs = ([hit.memory.content for hit in one.recall(query, as_of=moment)] for one in (memory, other))
         assert ours == theirs
 
 
@@ -107,10 +107,22 @@ def test_memories_that_differ_are_reported_and_left_alone(memory, other, clock):
         ('{"format": "other"}', "format 'other'"),
         ('{"id": "x", "surprise": 1}', "unknown field 'surprise'"),
         ('{"id": "x", "version": 1}', "not a version of a memory"),
-        ('{"id":"x","version":1,"type":"fact","content":"t","title":"t","recorded_at":"2026-13-01T00:00:00Z"}', "2026-13-01"),
-        ('{"id":"x","version":1,"type":"fact","content":"t","title":"t","recorded_at":"2126-01-01T00:00:00.000000Z"}', "future"),
-        ('{"id":"x","version":1,"type":"fact","content":" ","title":"t","recorded_at":"2025-01-01T00:00:00.000000Z"}', "content"),
-        ('{"id":"x","version":true,"type":"fact","content":"t","title":"t","recorded_at":"2025-01-01T00:00:00.000000Z"}', "version"),
+        (
+            '{"id":"x","version":1,"type":"fact","content":"t","title":"t","recorded_at":"2026-13-01T00:00:00Z"}',
+            "2026-13-01",
+        ),
+        (
+            '{"id":"x","version":1,"type":"fact","content":"t","title":"t","recorded_at":"2126-01-01T00:00:00.000000Z"}',
+            "future",
+        ),
+        (
+            '{"id":"x","version":1,"type":"fact","content":" ","title":"t","recorded_at":"2025-01-01T00:00:00Z"}',
+            "content",
+        ),
+        (
+            '{"id":"x","version":true,"type":"fact","content":"t","title":"t","recorded_at":"2025-01-01T00:00:00.000000Z"}',
+            "version",
+        ),
     ],
 )
 def test_a_bad_line_is_named_and_nothing_is_imported(memory, clock, line, message):
@@ -123,7 +135,14 @@ def test_a_bad_line_is_named_and_nothing_is_imported(memory, clock, line, messag
 
 def test_secrets_in_an_import_are_redacted(other):
     secret = "ghp_" + "a1B2" * 9
-    row = {"id": "01900000-0000-7000-8000-000000000001", "version": 1, "type": "fact", "title": "t", "content": f"use {secret}", "recorded_at": "2025-01-01T00:00:00.000000Z"}
+    row = {
+        "id": "01900000-0000-7000-8000-000000000001",
+        "version": 1,
+        "type": "fact",
+        "title": "t",
+        "content": f"use {secret}",
+        "recorded_at": "2025-01-01T00:00:00.000000Z",
+    }
     assert other.import_([json.dumps(row)]).redacted == 1
     assert secret not in "".join(other.export())
 

@@ -25,7 +25,9 @@ class Interrupted(HashEmbedder):
 def fill(memory, count=150):
     from memanto import Draft, MemoryType
 
-    memory.remember_many([Draft(content=f"memory number {n} of the ledger", type=MemoryType.FACT) for n in range(count)])
+    memory.remember_many(
+        [Draft(content=f"memory number {n} of the ledger", type=MemoryType.FACT) for n in range(count)]
+    )
 
 
 def test_another_embedder_is_refused_with_the_command_that_helps(make_memory):

@@ -53,7 +53,12 @@ def test_as_of_ahead_is_taken_as_now(memory, clock):
 def test_valid_at_answers_what_was_true_then(memory):
     memory.remember("Region is Frankfurt", type="fact", valid_from=day(0), valid_to=day(10))
     memory.remember("Region is Dublin", type="fact", valid_from=day(10))
-    for number, expected in ((-1, []), (0, ["Region is Frankfurt"]), (9, ["Region is Frankfurt"]), (10, ["Region is Dublin"])):
+    for number, expected in (
+        (-1, []),
+        (0, ["Region is Frankfurt"]),
+        (9, ["Region is Frankfurt"]),
+        (10, ["Region is Dublin"]),
+    ):
         assert contents(memory.recall("region", valid_at=day(number))) == expected
         assert contents(memory.recall(valid_at=day(number))) == expected
 
@@ -104,7 +109,9 @@ def test_since_and_until_mean_the_time_of_the_event(memory, clock):
 
 def test_the_newest_handoff_comes_first(memory, clock):
     for number in (1, 2, 3):
-        memory.remember(f"SESSION HANDOFF | Goal: migrate | Done: step {number} | Next: step {number + 1}", type="context")
+        memory.remember(
+            f"SESSION HANDOFF | Goal: migrate | Done: step {number} | Next: step {number + 1}", type="context"
+        )
         clock.advance(300)
     found = contents(memory.recall("latest session handoff", types=["context"]))
     assert [text.split("Done: ")[1][:6] for text in found] == ["step 3", "step 2", "step 1"]
@@ -113,7 +120,11 @@ def test_the_newest_handoff_comes_first(memory, clock):
 WORDS = ["ledger", "lag", "minutes", "database", "region", "limit", "deploy", "freeze", "alpha", "beta"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 steps = st.lists(
-    st.tuples(st.sampled_from(["remember", "key", "edit", "expire", "restore", "quarantine", "pin", "verify"]), texts, st.integers(0, 30)),
+    st.tuples(
+        st.sampled_from(["remember", "key", "edit", "expire", "restore", "quarantine", "pin", "verify"]),
+        texts,
+        st.integers(0, 30),
+    ),
     min_size=3,
     max_size=14,
 )

@@ -69,10 +69,10 @@ def _awaited(name: str) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(method)
     async def call(self: AsyncMemanto, *args: Any, **kwargs: Any) -> Any:
         def run() -> Any:
-            result = method(self._memory, *args, **kwargs)  # noqa: SLF001 - this class is built here
+            result = method(self._memory, *args, **kwargs)
             return list(result) if inspect.isgenerator(result) else result
 
-        return await self._call(run)  # noqa: SLF001
+        return await self._call(run)
 
     return call
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from memanto.memory.remember import Writer
     from memanto.memory.spaces import Space
     from memanto.memory.versions import VersionLog
-    from memanto.portability.jsonl import ImportReport
+    from memanto.portability.importing import ImportReport
     from memanto.stores import Store
 
 
@@ -70,8 +70,8 @@ class Memanto:
         agent: str,
         *,
         store: Store | None = None,
-        embedder: Embedder | None | Literal["default"] = "default",
-        reranker: Reranker | None | Literal["default"] = "default",
+        embedder: Embedder | Literal["default"] | None = "default",
+        reranker: Reranker | Literal["default"] | None = "default",
         source: str = "user",
         provenance: Provenance | str = Provenance.EXPLICIT_STATEMENT,
         actor: str | None = None,
@@ -120,7 +120,9 @@ class Memanto:
     def __enter__(self) -> Self:
         return self.open()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     # -- writing ------------------------------------------------------------------------------------
@@ -377,7 +379,9 @@ class Memanto:
 
         log = self._log()
         head = log.head(self._id(id))
-        return replace(head, content=full_text(log, head)) if head.parts and head.status is not Status.FORGOTTEN else head
+        return (
+            replace(head, content=full_text(log, head)) if head.parts and head.status is not Status.FORGOTTEN else head
+        )
 
     def history(self, id: str) -> list[Memory]:  # noqa: A002
         """Return every version of a memory, oldest first, each with who decided it and why."""
@@ -394,7 +398,7 @@ class Memanto:
         self, lines: Iterable[str], *, dry_run: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> ImportReport:
         """Add the versions of an export that are not there yet; running it again changes nothing."""
-        from memanto.portability.jsonl import import_lines
+        from memanto.portability.importing import import_lines
 
         self._ensure_agent()
         namespace = self._namespace()
@@ -435,6 +439,8 @@ class Memanto:
         """
         from memanto.maintenance import examine
 
+        if not self._create:
+            self._namespace()
         choice = (self._get_embedder(), self._lexical_hint())
         return examine(self._opened(), self.agent, choice, repair=repair)
 
@@ -537,7 +543,9 @@ class Memanto:
                 self._embedder, self._why_lexical = choice.model, choice.reason
                 self._resolved.add("embedder")
                 if choice.model is None:
-                    warnings.warn(f"lexical only: {choice.reason}. {self._lexical_hint()}", LexicalOnlyWarning, stacklevel=4)
+                    warnings.warn(
+                        f"lexical only: {choice.reason}. {self._lexical_hint()}", LexicalOnlyWarning, stacklevel=4
+                    )
             return self._embedder
 
     def _lexical_hint(self) -> str:
@@ -552,7 +560,9 @@ class Memanto:
 
                 choice = configured_reranker()
                 if choice.model is None:
-                    warnings.warn(f"not reranked: {choice.reason}. {self._lexical_hint()}", LexicalOnlyWarning, stacklevel=4)
+                    warnings.warn(
+                        f"not reranked: {choice.reason}. {self._lexical_hint()}", LexicalOnlyWarning, stacklevel=4
+                    )
                 self._reranker = choice.model
                 self._resolved.add("reranker")
             return self._reranker
@@ -564,5 +574,3 @@ def _group(memory: str | None) -> tuple[MemoryType, ...]:
     if memory not in MEMORY_GROUPS:
         raise InvalidInputError(f"unknown kind of memory {memory!r}", hint=f"one of {', '.join(MEMORY_GROUPS)}")
     return MEMORY_GROUPS[memory]
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from memanto.engine.codec import decode
 from memanto.engine.port import Engine
 from memanto.engine.schema import LEXICAL_VECTOR, OPEN_END
 from memanto.errors import MemantoError
-from memanto.filters import HasVector, RecallFilter, TimeRange, Where
+from memanto.filters import HasVector, NumberRange, RecallFilter, TimeRange, Where
 from memanto.memory.namespace import Namespace, vector_name
 from memanto.memory.spaces import embed
 from memanto.memory.versions import VersionLog
@@ -27,6 +28,7 @@ LOW_DISK: Final = 1 << 30
 """Free bytes below which `doctor` warns; writes are refused below 64 MB."""
 
 _CURRENT: Final = Where((TimeRange("retired_at", gte=OPEN_END),))
+_PART: Final = NumberRange("part", gte=1)
 _EVERY_VERSION: Final = Where((TimeRange("recorded_at", lte=OPEN_END),))
 
 
@@ -38,7 +40,7 @@ class StoreStatus:
         agent: The agent.
         engine: `"edge"` or `"server"`.
         location: Folder or URL.
-        memories: Number of memories (tombstones left out).
+        memories: Number of memories; a split text counts once, tombstones do not count.
         versions: Number of versions of all of them.
         by_type: Active memories per type; types without any are left out.
         by_status: Memories per status.
@@ -87,10 +89,12 @@ def status(namespace: Namespace) -> StoreStatus:
     engine, name = namespace.engine, namespace.name
     with engine.hold(name):
         meta = namespace.meta()
-        by_status = engine.facet(name, "status", _CURRENT)
-        by_type = engine.facet(name, "type", live((), utc_now()))
+        whole = _CURRENT.without(_PART)
+        by_status = engine.facet(name, "status", whole)
+        by_type = engine.facet(name, "type", live((), utc_now()).without(_PART))
         ends = [
-            engine.scan(name, _EVERY_VERSION, order_by="recorded_at", descending=down, limit=1) for down in (False, True)
+            engine.scan(name, _EVERY_VERSION, order_by="recorded_at", descending=down, limit=1)
+            for down in (False, True)
         ]
         oldest, newest = (decode(name, found[0].payload).recorded_at if found else None for found in ends)
         info = engine.info(name)
@@ -110,9 +114,7 @@ def status(namespace: Namespace) -> StoreStatus:
         )
 
 
-def examine(
-    engine: Engine, agent: str, model: tuple[Embedder | None, str], *, repair: bool = False
-) -> list[Checkup]:
+def examine(engine: Engine, agent: str, model: tuple[Embedder | None, str], *, repair: bool = False) -> list[Checkup]:
     """Check a store by using it.
 
     Args:
@@ -158,7 +160,9 @@ def _canary(engine: Engine) -> Iterator[Checkup]:
         found = Reader([(namespace, space)]).recall(Request(query="canary", filter=RecallFilter(), limit=1), now=now)
         ok = [hit.memory.id for hit in found] == [receipt.id]
         detail = "a memory was written, read back and removed" if ok else "a memory that was written is not found"
-        yield Checkup(name="write-and-read", ok=ok, detail=detail, fix="" if ok else "report this with `memanto status --json`")
+        yield Checkup(
+            name="write-and-read", ok=ok, detail=detail, fix="" if ok else "report this with `memanto status --json`"
+        )
     finally:
         engine.drop(namespace.name)
 
@@ -193,7 +197,12 @@ def _damage(engine: Engine) -> Iterator[Checkup]:
     for name in names:
         for problem in engine.problems(name):
             sound = False
-            yield Checkup(name="store", ok=False, detail=f"{name}: {problem}", fix=f"`memanto export --agent {name}` saves what can be read")
+            yield Checkup(
+                name="store",
+                ok=False,
+                detail=f"{name}: {problem}",
+                fix=f"`memanto export --agent {name}` saves what can be read",
+            )
     if sound:
         yield Checkup(name="store", ok=True, detail=f"{len(names)} agents, files sound")
 
@@ -211,7 +220,10 @@ def _vectors(namespace: Namespace, embedder: Embedder | None) -> Iterator[Checku
         return
     if embedder is not None and embedder.identity != space:
         yield Checkup(
-            name="vectors", ok=False, detail=f"vectors come from {space.name!r}, in use is {embedder.identity.name!r}", fix=fix
+            name="vectors",
+            ok=False,
+            detail=f"vectors come from {space.name!r}, in use is {embedder.identity.name!r}",
+            fix=fix,
         )
         return
     missing = engine.count(name, searchable.without(HasVector(vector_name(space))))
@@ -233,7 +245,7 @@ def _lineage(namespace: Namespace, *, repair: bool) -> Iterator[Checkup]:
         forgotten = versions[-1].status is Status.FORGOTTEN or any(v.status is Status.FORGOTTEN for v in versions)
         if numbers != list(range(1, len(numbers) + 1)) and not forgotten:
             gaps.append(memory_id)
-        open_ends += [(old, new) for old, new in zip(versions, versions[1:], strict=False) if old.retired_at is None]
+        open_ends += [(old, new) for old, new in itertools.pairwise(versions) if old.retired_at is None]
         head = versions[-1]
         if head.parts and head.status is not Status.FORGOTTEN:
             here = sum(1 for other in memories.values() if other[-1].parent_id == memory_id)
@@ -247,7 +259,11 @@ def _lineage(namespace: Namespace, *, repair: bool) -> Iterator[Checkup]:
     ]
     left = found if repair else [*found, *(f"memory {old.id} has two current versions" for old, _ in open_ends)]
     if left:
-        fix = "`memanto doctor --repair` closes open versions" if open_ends and not repair else "import an export that has them"
+        fix = (
+            "`memanto doctor --repair` closes open versions"
+            if open_ends and not repair
+            else "import an export that has them"
+        )
         yield Checkup(name="lineage", ok=False, detail="; ".join(left[:5]), fix=fix)
         return
     mended = bool(open_ends)

@@ -161,7 +161,6 @@ class Memory:
     parent_id: str | None = None
     part: int = 0
     parts: int = 0
-    embedder: str | None = None
 
     @property
     def is_current(self) -> bool:
@@ -217,7 +216,8 @@ class Why:
     """Why a recollection ranked where it did; every number that entered its score.
 
     Attributes:
-        dense_rank: 1-based rank by meaning, or `None` when it was not among those candidates.
+        dense_rank: 1-based rank by meaning (the last of its group in a tie), or `None` when it was not among
+            those candidates.
         dense_score: Cosine similarity in -1..1.
         lexical_rank: 1-based rank by words (BM25), or `None`.
         lexical_score: BM25 score, at least 0.

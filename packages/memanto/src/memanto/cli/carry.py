@@ -19,7 +19,7 @@ from memanto.cli.verb import verb
 from memanto.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from memanto.portability.jsonl import ImportReport
+    from memanto.portability.importing import ImportReport
 
 
 def register(app: typer.Typer) -> None:

@@ -168,7 +168,6 @@ def memory_lines(memory: Memory, zone: tzinfo, paint: Palette) -> Iterator[str]:
         ("part", f"{memory.part} of {memory.parent_id}" if memory.parent_id else None),
         ("parts", memory.parts or None),
         ("metadata", _compact(memory) if memory.metadata else None),
-        ("embedder", memory.embedder),
     ]
     yield from columns(
         [paint("faint", name), paint.safe(str(value))] for name, value in fields if value not in (None, "")

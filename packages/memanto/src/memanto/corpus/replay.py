@@ -63,7 +63,9 @@ def replay(memory: Memanto, clock: FixedClock, log: Iterable[LogEntry] | None = 
     return ids
 
 
-def ask(memory: Memanto, ids: dict[str, str], questions: Iterable[Question] | None = None, *, limit: int = 5) -> list[Asked]:
+def ask(
+    memory: Memanto, ids: dict[str, str], questions: Iterable[Question] | None = None, *, limit: int = 5
+) -> list[Asked]:
     """Ask the questions and return what came back for each."""
     asked = []
     for question in load_questions() if questions is None else questions:

@@ -61,11 +61,15 @@ def check_payload(payload: Mapping[str, Any]) -> None:
 
 
 def round_score(score: float) -> float:
-    """Return a score with 6 significant digits and at most 6 decimals: what float32 sums agree on in any order."""
+    """Return a score with 5 significant digits and at most 5 decimals.
+
+    Engines add up float32 terms in different orders and agree on about six digits; a rounded score that
+    still differs is rare, and differences below this say nothing about relevance.
+    """
     size = abs(score)
     if size < 10:
-        return round(score, 6 if size < 1 else 5)
-    return float(f"{score:.6g}")
+        return round(score, 5 if size < 1 else 4)
+    return float(f"{score:.5g}")
 
 
 def cut(scores: Sequence[float], limit: int, *, complete: bool) -> int | None:

@@ -64,7 +64,6 @@ def encode(memory: Memory, *, content_hash: str) -> dict[str, Any]:
         "parent_id": memory.parent_id,
         "part": memory.part,
         "parts": memory.parts,
-        "embedder": memory.embedder,
     }
     payload.update({name: value for name, value in optional.items() if value})
     return payload
@@ -126,7 +125,6 @@ def decode(namespace: str, payload: Mapping[str, Any], *, as_of: datetime | None
             parent_id=payload.get("parent_id"),
             part=payload.get("part", 0),
             parts=payload.get("parts", 0),
-            embedder=payload.get("embedder"),
         )
     except (KeyError, ValueError, TypeError) as error:
         raise SerializationError(

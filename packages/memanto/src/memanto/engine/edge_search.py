@@ -30,7 +30,9 @@ def search_dense(
         return []
     check_vector(name, vector, shard.dimensions)
     query = qe.Query.Nearest(list(map(float, vector)), using=name)
-    return _search(shard, query, where, limit, fields, qe.SearchParams(exact=exact), size=limit + _MARGIN)
+    return _search(
+        shard, query, where, limit, fields=fields, parameters=qe.SearchParams(exact=exact), size=limit + _MARGIN
+    )
 
 
 def search_lexical(
@@ -44,11 +46,11 @@ def search_lexical(
     terms = qe.Query.Nearest(to_sparse(query), using=LEXICAL_VECTOR)
     # Ties are common here: enough for `cut` to tell at once, where payloads do not make that dear.
     size = limit + _MARGIN if fields is None or fields else 2 * limit + 1
-    return _search(shard, terms, where, limit, fields, parameters, size=size)
+    return _search(shard, terms, where, limit, fields=fields, parameters=parameters, size=size)
 
 
 def _search(
-    shard: Shard, query: Any, where: Where, limit: int, fields: Sequence[str] | None, parameters: Any, *, size: int
+    shard: Shard, query: Any, where: Where, limit: int, *, fields: Sequence[str] | None, parameters: Any, size: int
 ) -> list[Candidate]:
     if limit < 1:
         return []

@@ -182,8 +182,11 @@ class Engine(Protocol):
         corpus: Where | None = None,
         fields: Sequence[str] | None = None,
     ) -> list[Candidate]:
-        """Return the best points by BM25; document frequencies are counted over `corpus` (default: all
-        versions of the namespace). A query without terms returns nothing. `fields` limits the payload."""
+        """Return the best points by BM25, ordered and cut like `search_dense`.
+
+        Document frequencies are counted over `corpus` (default: all versions of the namespace). A query
+        without terms returns nothing. `fields` limits the payload.
+        """
 
     def scan(
         self,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -25,7 +24,19 @@ from memanto.models import MAX_CONTENT, Decision, Draft, Memory, MemoryType, Pro
 _ATTEMPTS: Final = 8
 
 EDITABLE: Final = frozenset(
-    {"content", "type", "title", "tags", "confidence", "source", "source_ref", "valid_from", "valid_to", "metadata", "provenance"}
+    {
+        "content",
+        "type",
+        "title",
+        "tags",
+        "confidence",
+        "source",
+        "source_ref",
+        "valid_from",
+        "valid_to",
+        "metadata",
+        "provenance",
+    }
 )
 """Fields `edit` may change. A key is given by `remember`, standing by the verbs named after it."""
 
@@ -52,7 +63,9 @@ class Editor:
         self._durable = durable
 
     # -- what it says -------------------------------------------------------------------------------
-    def edit(self, memory_id: str, changes: Mapping[str, Any], by: By, *, expected_version: int | None = None) -> Receipt:
+    def edit(
+        self, memory_id: str, changes: Mapping[str, Any], by: By, *, expected_version: int | None = None
+    ) -> Receipt:
         """Append a version with other contents.
 
         Args:
@@ -90,7 +103,7 @@ class Editor:
             point = self._log.points([head])[head.id]
             dense, lexical = point.dense, point.lexical
             digest = str(point.payload.get("content_hash", ""))
-        memory = next_version(changed, decision=by.decision("edit"), embedder=next(iter(dense), None))
+        memory = next_version(changed, decision=by.decision("edit"))
         new = NewVersion(memory=memory, dense=dense, lexical=lexical, content_hash=digest, previous=head)
         with self._namespace.engine.hold(self._namespace.name):
             stored = self._log.append_one(new)
@@ -185,7 +198,9 @@ class Editor:
         if old.id == new.id:
             raise InvalidInputError(f"memory {old.id} cannot supersede itself")
         if new.status is not Status.ACTIVE:
-            raise InvalidInputError(f"memory {new.id} is {new.status.value} and cannot supersede another", hint="verify it first")
+            raise InvalidInputError(
+                f"memory {new.id} is {new.status.value} and cannot supersede another", hint="verify it first"
+            )
         self._refuse(old, {Status.FORGOTTEN, Status.SUPERSEDED}, "superseded")
         decision = by.decision("supersede")
         return self._receipt(self._restate(old, decision, status=Status.SUPERSEDED, superseded_by=new.id))

@@ -72,7 +72,8 @@ class Namespace:
         found = self.engine.get(self.name, [point_id])
         if point_id not in found:
             raise NotFoundError(
-                f"no agent named {self.name!r}", hint="`memanto agent list` shows those there are, `agent create` makes one"
+                f"no agent named {self.name!r}",
+                hint="`memanto agent list` shows those there are, `agent create` makes one",
             )
         return _decode_meta(self.name, found[point_id].payload)
 

@@ -155,11 +155,15 @@ def _order(item: Ranked) -> tuple[float, int]:
 
 
 def _places(candidates: Sequence[Candidate]) -> list[int]:
-    """Return 0-based positions; candidates with equal scores share the first position of their group."""
-    places: list[int] = []
-    for index, candidate in enumerate(candidates):
-        tied = index > 0 and candidate.score == candidates[index - 1].score
-        places.append(places[-1] if tied else index)
+    """Return 0-based positions; candidates with equal scores all have the last position of their group.
+
+    A tie says nothing about which of them is better, so none of them gains by it, and a hundred memories that
+    share one common word stay behind those that were told apart.
+    """
+    places = list(range(len(candidates)))
+    for index in range(len(candidates) - 2, -1, -1):
+        if candidates[index].score == candidates[index + 1].score:
+            places[index] = places[index + 1]
     return places
 
 

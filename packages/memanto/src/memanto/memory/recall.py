@@ -15,8 +15,8 @@ from memanto.engine.bm25 import encode_query
 from memanto.engine.codec import decode
 from memanto.engine.port import Candidate, Point, Vector
 from memanto.errors import InvalidInputError
-from memanto.filters import NumberRange, RecallFilter, Where
-from memanto.memory.namespace import Meta, Namespace
+from memanto.filters import NumberRange, RecallFilter
+from memanto.memory.namespace import Namespace
 from memanto.memory.ranking import POOL, Ranked, RankingRule, rank
 from memanto.memory.spaces import Space
 from memanto.memory.validation import check_limit, check_query
@@ -144,7 +144,6 @@ class Reader:
                 f"min_similarity {least!r} needs vectors, and agent {namespace.name!r} has none",
                 hint="install the offline model, then run `memanto reindex`",
             )
-        import numpy as np  # not needed to read the newest, which should start quickly
 
         name, query = vector
         scores = {candidate.id: candidate.score for candidate in dense}

@@ -227,12 +227,21 @@ class Writer:
         memory = item.memory
         if not memory.parts:
             words = encoded.get(item.indexed[0], _NOTHING)
-            return [NewVersion(memory=self._marked(memory, words), dense=words.dense, lexical=words.lexical, content_hash=item.digest)]
+            return [
+                NewVersion(
+                    memory=memory,
+                    dense=words.dense,
+                    lexical=words.lexical,
+                    content_hash=item.digest,
+                )
+            ]
         versions = []
         for number, (text, indexed) in enumerate(zip(item.texts, item.indexed, strict=True), start=1):
             words = encoded.get(indexed, _NOTHING)
-            part = replace(memory, id=new_memory_id(), content=text, parent_id=memory.id, part=number, parts=0, pinned=False)
-            versions.append(NewVersion(memory=self._marked(part, words), dense=words.dense, lexical=words.lexical))
+            part = replace(
+                memory, id=new_memory_id(), content=text, parent_id=memory.id, part=number, parts=0, pinned=False
+            )
+            versions.append(NewVersion(memory=part, dense=words.dense, lexical=words.lexical))
         return [*versions, NewVersion(memory=memory, content_hash=item.digest)]
 
     def _next(
@@ -266,10 +275,6 @@ class Writer:
         memory = replace(head, version=after.version + 1, decision=decision, supersedes=(), imported=False)
         digest = str(point.payload.get("content_hash", ""))
         return NewVersion(memory=memory, dense=point.dense, lexical=point.lexical, content_hash=digest, previous=after)
-
-    @staticmethod
-    def _marked(memory: Memory, words: Encoded) -> Memory:
-        return replace(memory, embedder=next(iter(words.dense), None))
 
     # -- after storing ------------------------------------------------------------------------------
     def _finish(self, receipts: dict[int, Receipt], items: Sequence[Prepared], encoded: Mapping[str, Encoded]) -> None:
@@ -339,7 +344,9 @@ def _duplicate(receipt: Receipt, head: Memory, new: Memory) -> Receipt:
     """Describe a draft whose text is current already."""
     warnings = [warning for warning in receipt.warnings if not warning.startswith("type guessed")]
     if not new.type_guessed and new.type is not head.type:
-        warnings.append(f"already stored as {head.type.value}; `memanto edit {head.id} --type {new.type.value}` changes that")
+        warnings.append(
+            f"already stored as {head.type.value}; `memanto edit {head.id} --type {new.type.value}` changes that"
+        )
     return replace(
         receipt,
         id=head.id,

@@ -47,7 +47,9 @@ class Space:
         if embedder is None:
             return None
         if meta.space is None:
-            if not bind or self._namespace.engine.scan(self._namespace.name, _ANY_VERSION, limit=1, fields=["memory_id"]):
+            if not bind or self._namespace.engine.scan(
+                self._namespace.name, _ANY_VERSION, limit=1, fields=["memory_id"]
+            ):
                 return None
             self.bind(meta, embedder.identity)
             return embedder
@@ -55,7 +57,9 @@ class Space:
             raise mismatch(self._namespace.name, meta.space, embedder.identity)
         return embedder
 
-    def bind(self, meta: Meta, identity: EmbedderIdentity, *, former: tuple[EmbedderIdentity, ...] | None = None) -> Meta:
+    def bind(
+        self, meta: Meta, identity: EmbedderIdentity, *, former: tuple[EmbedderIdentity, ...] | None = None
+    ) -> Meta:
         """Make this embedder's vectors the ones that are searched."""
         engine, name = self._namespace.engine, self._namespace.name
         engine.add_vector_name(name, vector_name(identity), identity.dimension)

@@ -46,6 +46,9 @@ _WORDS: Final = r"(?: [\w'\u2019/,()-]+){1,12} ?"
 _TEMPLATE: Final = re.compile(
     rf"(?<![\w<])<(?:[A-Za-z][\w'\u2019/,-]*{_WORDS}>|[A-Za-z][\w'\u2019/-]{{2,}}{_WORDS}(?=\||$))", re.MULTILINE
 )
+_TEMPLATE_SIZE: Final = 200
+_WHOLE_TEMPLATE: Final = re.compile(r"\s*<[A-Za-z][^<>/=]+>?\s*")
+_OPENED: Final = re.compile(r"(?<!\S)<[A-Za-z]{3,}\b(?![=(/])")
 _ONE_AUTHOR: Final = {"claude": "claude_code", "claude-code": "claude_code", "claude_code": "claude_code"}
 
 _Member = TypeVar("_Member", bound=enum.StrEnum)
@@ -179,9 +182,12 @@ def unfilled_template(text: str) -> bool:
     """Return whether the text still holds a placeholder such as `<distilled finding>`.
 
     A placeholder has at least two words, so markup and `deploy <env>` are none. Its closing bracket may be
-    missing before the end of a line or a `|`.
+    missing before the end of a line or a `|`. A text that is one placeholder, and one with several that are
+    opened and never closed, count too.
     """
-    return _TEMPLATE.search(text) is not None
+    if _TEMPLATE.search(text) is not None or _WHOLE_TEMPLATE.fullmatch(text[:_TEMPLATE_SIZE]) is not None:
+        return True
+    return ">" not in text and len(_OPENED.findall(text)) > 1
 
 
 def _coerce(name: str, members: type[_Member], value: str) -> _Member:

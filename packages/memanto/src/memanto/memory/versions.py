@@ -65,7 +65,9 @@ class VersionLog:
         """
         found = self.heads([memory_id])
         if memory_id not in found:
-            raise NotFoundError(f"no memory {memory_id!r} in agent {self._name!r}", hint="`memanto recall --recent` lists ids")
+            raise NotFoundError(
+                f"no memory {memory_id!r} in agent {self._name!r}", hint="`memanto recall --recent` lists ids"
+            )
         return found[memory_id]
 
     def heads(self, memory_ids: Iterable[str]) -> dict[str, Memory]:
@@ -149,7 +151,9 @@ class VersionLog:
             raise NotFoundError(f"no memory id begins with {prefix!r}", hint="`memanto recall --recent` lists ids")
         if len(matches) > 1:
             shown = ", ".join(matches[:4])
-            raise InvalidInputError(f"{len(matches)} memory ids begin with {prefix!r}: {shown}", hint="give more characters")
+            raise InvalidInputError(
+                f"{len(matches)} memory ids begin with {prefix!r}: {shown}", hint="give more characters"
+            )
         return str(matches[0])
 
     def points(self, memories: Sequence[Memory], *, vectors: bool = True) -> dict[str, Point]:
@@ -166,7 +170,8 @@ class VersionLog:
         if self._engine.atomic_commit or not ids:
             return ids
         successors = {
-            version_point_id(self._name, item.payload["memory_id"], item.payload["version"] + 1): item.id for item in found
+            version_point_id(self._name, item.payload["memory_id"], item.payload["version"] + 1): item.id
+            for item in found
         }
         for successor, point in self._engine.get(self._name, list(successors)).items():
             if as_of is None or from_rfc3339(point.payload["recorded_at"]) <= as_of:
@@ -234,7 +239,9 @@ class VersionLog:
             return Change(point, stamp)
         before = version_point_id(self._name, memory.id, new.previous.version)
         closed = closing(new.previous)
-        return Change(point, stamp, before, {**closed, "retired_at": payload["recorded_at"]} if new.recorded else closed)
+        return Change(
+            point, stamp, before, {**closed, "retired_at": payload["recorded_at"]} if new.recorded else closed
+        )
 
 
 def next_version(head: Memory, *, decision: Decision, **changes: Any) -> Memory:

@@ -1,0 +1,1 @@
+"""Taking memories out and bringing them in."""

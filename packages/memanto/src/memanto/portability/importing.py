@@ -1,0 +1,243 @@
+"""Import of JSON lines that `export` wrote: adds the versions that are not there yet, in their own times."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from memanto.errors import InvalidInputError
+from memanto.memory.namespace import Namespace
+from memanto.memory.prepare import indexed_text
+from memanto.memory.redaction import redact_draft
+from memanto.memory.spaces import Space
+from memanto.memory.validation import check_draft
+from memanto.memory.versions import NewVersion, VersionLog
+from memanto.models import Draft, Memory, Status
+from memanto.portability.jsonl import check_header, memory_from_json
+from memanto.times import to_rfc3339
+
+CLOCK_SKEW: Final = timedelta(hours=1)
+"""How far ahead of this machine's clock a time of recording may lie."""
+
+_BATCH: Final = 200
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import did, or would do with `dry_run`.
+
+    Attributes:
+        memories: Memories in the input.
+        versions: Versions in the input.
+        stored: Versions added.
+        present: Versions that were there already.
+        conflicts: Ids of memories whose stored versions say something else; nothing of them was touched.
+        redacted: Versions in which a secret was removed.
+    """
+
+    memories: int
+    versions: int
+    stored: int
+    present: int
+    conflicts: tuple[str, ...] = ()
+    redacted: int = 0
+
+
+def import_lines(
+    lines: Iterable[str],
+    namespace: Namespace,
+    space: Space,
+    *,
+    now: datetime,
+    dry_run: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> ImportReport:
+    """Add the versions of an export that are not there yet. Running it again changes nothing.
+
+    The whole input is checked before anything is stored. Versions keep their times of recording and are
+    marked as imported.
+
+    Raises:
+        InvalidInputError: A line is not of this format or breaks a limit; the message names the line.
+    """
+    memories, redacted = _read(lines, namespace.name, now)
+    importer = _Importer(namespace, space, _whole_texts(memories))
+    stored = present = 0
+    conflicts: list[str] = []
+    ids = list(memories)
+    for start in range(0, len(ids), _BATCH):
+        batch = ids[start : start + _BATCH]
+        existing = importer.log.histories(batch)
+        wanted: list[Memory] = []
+        for memory_id in batch:
+            here, given = existing.get(memory_id, []), memories[memory_id]
+            if not _agree(here, given):
+                conflicts.append(memory_id)
+                continue
+            new = [memory for memory in given if not here or memory.version > here[-1].version]
+            present += len(given) - len(new)
+            wanted.extend(new)
+        if not dry_run:
+            importer.store(wanted, existing)
+        stored += len(wanted)
+        if progress is not None:
+            progress(min(start + _BATCH, len(ids)), len(ids))
+    return ImportReport(
+        memories=len(ids),
+        versions=sum(map(len, memories.values())),
+        stored=stored,
+        present=present,
+        conflicts=tuple(conflicts),
+        redacted=redacted,
+    )
+
+
+def _read(lines: Iterable[str], namespace: str, now: datetime) -> tuple[dict[str, list[Memory]], int]:
+    memories: dict[str, list[Memory]] = {}
+    redacted = 0
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+            if not isinstance(value, dict):
+                raise InvalidInputError("not a JSON object")
+            if "format" in value:
+                check_header(value)
+                continue
+            memory, changed = _checked(memory_from_json(value, namespace), now)
+        except (InvalidInputError, ValueError) as error:
+            message = error.message if isinstance(error, InvalidInputError) else f"not JSON: {error}"
+            hint = error.hint if isinstance(error, InvalidInputError) else ""
+            raise InvalidInputError(f"line {number}: {message}", hint=hint or "nothing was imported") from error
+        memories.setdefault(memory.id, []).append(memory)
+        redacted += changed
+    for memory_id, versions in memories.items():
+        versions.sort(key=lambda memory: memory.version)
+        first = versions[0].version if versions[0].status is Status.FORGOTTEN else 1  # what came before was erased
+        if [memory.version for memory in versions] != list(range(first, first + len(versions))):
+            numbers = ", ".join(str(memory.version) for memory in versions[:5])
+            raise InvalidInputError(
+                f"memory {memory_id} has versions {numbers}: some are missing", hint="nothing was imported"
+            )
+    return memories, redacted
+
+
+def _checked(memory: Memory, now: datetime) -> tuple[Memory, bool]:
+    """Check a version like a draft, redact it, and mark it as imported."""
+    if type(memory.version) is not int or memory.version < 1:
+        raise InvalidInputError(f"version {memory.version!r} is not a number from 1")
+    if memory.recorded_at > now + CLOCK_SKEW:
+        raise InvalidInputError(f"recorded_at {to_rfc3339(memory.recorded_at)} lies in the future")
+    if memory.status is Status.FORGOTTEN:
+        return dataclasses.replace(memory, imported=True), False
+    draft, redactions = redact_draft(
+        check_draft(
+            Draft(
+                content=memory.content,
+                title=memory.title or None,
+                type=memory.type,
+                tags=memory.tags,
+                confidence=memory.confidence,
+                source=memory.source,
+                source_ref=memory.source_ref,
+                run_id=memory.run_id,
+                actor=memory.actor,
+                valid_from=memory.valid_from,
+                valid_to=memory.valid_to,
+                key=memory.key,
+                metadata=memory.metadata,
+            )
+        )
+    )
+    checked = dataclasses.replace(
+        memory,
+        content=draft.content,
+        title=draft.title or "",
+        tags=draft.tags,
+        source_ref=draft.source_ref,
+        run_id=draft.run_id,
+        actor=draft.actor,
+        key=draft.key,
+        metadata=draft.metadata,
+        imported=True,
+    )
+    return checked, bool(redactions)
+
+
+def _agree(here: Sequence[Memory], given: Sequence[Memory]) -> bool:
+    """Whether one is the beginning of the other: they have the same first version, and agree where both go."""
+    return all(
+        (mine.version, mine.content, mine.status, mine.recorded_at)
+        == (theirs.version, theirs.content, theirs.status, theirs.recorded_at)
+        for mine, theirs in zip(here, given, strict=False)
+    )
+
+
+def _whole_texts(memories: Mapping[str, Sequence[Memory]]) -> dict[str, str]:
+    """Return the whole text of every split memory, joined from its parts."""
+    parts: dict[str, list[Memory]] = {}
+    for versions in memories.values():
+        if versions[-1].parent_id is not None:
+            parts.setdefault(versions[-1].parent_id, []).append(versions[-1])
+    return {parent: "".join(p.content for p in sorted(found, key=lambda p: p.part)) for parent, found in parts.items()}
+
+
+class _Importer:
+    """Stores checked versions of one import.
+
+    Args:
+        namespace: Where to.
+        space: Encodes them.
+        texts: Whole texts of split memories by the id of their parent.
+    """
+
+    def __init__(self, namespace: Namespace, space: Space, texts: Mapping[str, str]) -> None:
+        self._namespace = namespace
+        self._space = space
+        self._texts = texts
+        self._meta = namespace.meta()
+        self.log = VersionLog(namespace)
+
+    def store(self, wanted: Sequence[Memory], existing: Mapping[str, Sequence[Memory]]) -> None:
+        """Append versions, ascending per memory, to those that are there."""
+        texts = [indexed_text(memory, memory.content) for memory in wanted if _is_searched(memory)]
+        encoded = self._space.encode(list(dict.fromkeys(texts)), self._meta)
+        last = {memory_id: history[-1] for memory_id, history in existing.items()}
+        versions = []
+        for memory in wanted:
+            words = encoded[indexed_text(memory, memory.content)] if _is_searched(memory) else None
+            versions.append(
+                NewVersion(
+                    memory=memory,
+                    dense=words.dense if words else {},
+                    lexical=words.lexical if words else None,
+                    content_hash=self._digest(memory),
+                    recorded=True,
+                    previous=last.pop(memory.id, None),  # the further ones come closed as they are
+                )
+            )
+        with self._namespace.engine.hold(self._namespace.name):
+            self.log.append(versions)
+            for head in self.log.heads(memory.id for memory in wanted).values():
+                self._give_slots(head)
+
+    def _digest(self, memory: Memory) -> str:
+        """Return the digest of a memory's whole text; a part and a tombstone have none."""
+        if memory.part or memory.status is Status.FORGOTTEN:
+            return ""
+        return self._namespace.digest(self._texts.get(memory.id, memory.content), self._meta)
+
+    def _give_slots(self, head: Memory) -> None:
+        if head.status is Status.FORGOTTEN or head.part:
+            return
+        self.log.point_text(self._digest(head), head.id)
+        if head.key is not None and head.status is Status.ACTIVE:
+            self._namespace.claim("key", head.key, head.id)
+
+
+def _is_searched(memory: Memory) -> bool:
+    return not memory.parts and memory.status is not Status.FORGOTTEN
