@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ class Command:
 
 def pages() -> list[Path]:
     """Return every page whose blocks a reader may copy."""
-    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")]
+    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "packages/memanto/README.md")]
     return top + sorted(p for p in (*DOCS.rglob("*.md"), *ROOT.glob("examples/*.md")) if "_build" not in p.parts)
 
 
@@ -77,7 +78,7 @@ def commands(block: Block) -> Iterator[Command]:
     """Yield the commands of a block; `# exit N` after one says that it fails with that status."""
     lines = block.text.splitlines()
     starts = [i for i, line in enumerate(lines) if line.startswith("$ ")]
-    for start, following in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, following in pairwise([*starts, len(lines)]):
         text, shown = lines[start][2:], start + 1
         while text.endswith("\\"):
             text, shown = f"{text[:-1].rstrip()} {lines[shown].strip()}", shown + 1
@@ -103,8 +104,7 @@ class Reader:
                 self._python(block)
             elif block.language in {"console", "sh"}:
                 for command in commands(block):
-                    if "memanto" in command.text:
-                        self._shell(command)
+                    self._shell(command)
 
     def _python(self, block: Block) -> None:
         source = "\n" * (block.line - 1) + block.text
@@ -122,15 +122,15 @@ class Reader:
         self.ran += 1
 
     def _run(self, text: str) -> tuple[int, str]:
-        if _SHELL.search(re.sub(r"'[^']*'|\"[^\"$`]*\"", "", text)):
+        unquoted = re.sub(r"'[^']*'|\"[^\"$`]*\"", "", text)
+        if _SHELL.search(unquoted) or not text.startswith("memanto "):
             tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
             done = subprocess.run(
                 ["sh", "-c", f"exec 2>&1; {text}"],
                 stdout=subprocess.PIPE, check=False, cwd=self.folder, env=os.environ | {"PATH": tools}, timeout=60,
             )  # fmt: skip
             return done.returncode, done.stdout.decode("utf-8")
-        program, *arguments = shlex.split(text, comments=True)
-        assert program == "memanto", f"only the shell knows {program!r}"
+        _, *arguments = shlex.split(text, comments=True)
         printed = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             status = run(arguments)

@@ -61,7 +61,7 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
     assert dead == []
 
 
-@pytest.mark.parametrize("page", [*pages(), ROOT / "packages/memanto/README.md"], ids=name_of)
+@pytest.mark.parametrize("page", pages(), ids=name_of)
 def test_no_page_installs_the_other_product_of_the_same_name(page: Path) -> None:
     commands = re.findall(r"pip install[^\n`]*", page.read_text("utf-8"))
     assert [one for one in commands if re.search(r"(?<![/\w-])memanto", one) and "packages/" not in one] == []

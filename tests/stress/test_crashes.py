@@ -120,6 +120,8 @@ def test_a_killed_import_is_completed_by_running_it_again(store: Path, tmp_path:
         file = tmp_path / "export.jsonl"
         file.write_text("\n".join(memory.export()), "utf-8")
         wanted = versions(memory)
+    with handle(store) as memory:
+        memory.create_agent()
     for after in (1, 1, 2, 3):
         workers.run_and_kill(["import", store, file], after=after, rng=rng)
         with handle(store) as memory:

@@ -77,7 +77,7 @@ def _awaited(name: str) -> Callable[..., Awaitable[Any]]:
     return call
 
 
-for _name in sorted(vars(Memanto)):
-    if not _name.startswith("_") and _name not in _LIFE:
+for _name in dir(Memanto):
+    if not _name.startswith("_") and _name not in _LIFE and inspect.isfunction(getattr(Memanto, _name)):
         setattr(AsyncMemanto, _name, _awaited(_name))
 del _name

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from memanto.errors import InvalidInputError, NotFoundError
 from memanto.filters import RecallFilter
 from memanto.ids import check_agent_id
+from memanto.loop.answer_verbs import AnswerVerbs
+from memanto.loop.plan_verbs import PlanVerbs
+from memanto.loop.run_verbs import RunVerbs
 from memanto.models import (
     DEFAULT_LIMIT,
     MEMORY_GROUPS,
@@ -45,7 +48,7 @@ class LexicalOnlyWarning(UserWarning):
     """No embedder is available, so recall finds words and not meanings."""
 
 
-class Memanto:
+class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
     """The memory of one agent.
 
     Use it as a context manager, or call `open` and `close`. Every method may be called from any thread.
@@ -94,6 +97,11 @@ class Memanto:
         self._reranker: Reranker | None = None
         self._resolved: set[str] = set()
         self._lock = threading.RLock()
+
+    @property
+    def clock(self) -> Callable[[], datetime]:
+        """Tells the time, as it was given."""
+        return self._clock
 
     # -- life ---------------------------------------------------------------------------------------
     def open(self) -> Self:

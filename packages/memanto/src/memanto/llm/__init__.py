@@ -1,0 +1,1 @@
+"""Language models: a port, and one client for every endpoint that speaks the OpenAI protocol. All optional."""
