@@ -1,7 +1,7 @@
 """Writes `docs/reference/cli.md` from the commands themselves, so that it cannot be out of date.
 
-    python docs/cli_reference.py            write the page
-    python docs/cli_reference.py --check    exit 1 when the page is not what would be written
+python docs/cli_reference.py            write the page
+python docs/cli_reference.py --check    exit 1 when the page is not what would be written
 """  # noqa: INP001 - a script beside the pages, not a package
 
 from __future__ import annotations

@@ -15,8 +15,6 @@ html_show_sphinx = False
 
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
-# Pages are read in the repository, too: links to files above this folder work there, and Sphinx cannot follow them.
-suppress_warnings = ["myst.xref_missing"]
 
 # Docstrings are Markdown: one backtick marks code, as it does there.
 default_role = "code"

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,11 @@ class Workers:
     def end(self) -> None:
         for process in self._running:
             process.kill()
-            process.communicate()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream is not None:
+                    with suppress(BrokenPipeError):
+                        stream.close()
 
 
 def versions(memory: Memanto) -> dict[str, Lines]:
@@ -82,7 +87,7 @@ def check_sound(memory: Memanto) -> dict[str, Lines]:
     found = versions(memory)
     for memory_id, these in found.items():
         numbers = [one["version"] for one in these]
-        first = numbers[-1] if these[-1].get("status") == "forgotten" else 1
+        first = numbers[0] if these[0].get("status") == "forgotten" else 1  # what came before was erased
         assert numbers == list(range(first, first + len(numbers))), (memory_id, numbers)
         assert [one["version"] for one in these if "retired_at" not in one] == numbers[-1:], memory_id
     listed = [hit.memory.id for hit in memory.recall(everything=True, limit=100)]

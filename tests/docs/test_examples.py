@@ -1,0 +1,36 @@
+"""Every example runs by itself, offline, and leaves nothing behind (our decision)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+LONGEST = 60
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_runs_offline_and_touches_no_memories_of_the_user(example: Path, tmp_path: Path) -> None:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("MEMANTO_")}
+    home = tmp_path / "home"
+    (tmp_path / "tmp").mkdir()
+    environ |= {"MEMANTO_HOME": str(home), "MEMANTO_OFFLINE": "1", "TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", example],
+        capture_output=True, encoding="utf-8", check=False, cwd=tmp_path, env=environ, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert not home.exists()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_every_example_is_short_and_in_the_table() -> None:
+    table = (ROOT / "examples" / "README.md").read_text("utf-8")
+    assert [path.name for path in EXAMPLES if f"]({path.name})" not in table] == []
+    assert {path.name for path in EXAMPLES if len(path.read_text("utf-8").splitlines()) > LONGEST} == set()
