@@ -9,7 +9,7 @@ from memanto.embedding.checks import checked_documents, checked_query
 from memanto.embedding.port import Embedder, EmbedderIdentity
 from memanto.engine.bm25 import encode_document
 from memanto.engine.port import SparseVector, Vector
-from memanto.errors import EmbedderMismatchError
+from memanto.errors import EmbedderMismatchError, VersionConflictError
 from memanto.filters import TimeRange, Where
 from memanto.memory.namespace import Meta, Namespace, vector_name
 
@@ -37,7 +37,7 @@ class Space:
     def embedder(self, meta: Meta, *, bind: bool = True) -> Embedder | None:
         """Return the embedder whose vectors this namespace holds, or `None` where only words are searched.
 
-        A namespace without memories is bound to the embedder in use (if `bind`). One that has memories and no vectors
+        A namespace without memories is bound to the embedder in use (if `bind`). One with memories and no vectors
         stays lexical until it is reindexed.
 
         Raises:
@@ -46,16 +46,22 @@ class Space:
         embedder = self._provider()
         if embedder is None:
             return None
-        if meta.space is None:
-            if not bind or self._namespace.engine.scan(
-                self._namespace.name, _ANY_VERSION, limit=1, fields=["memory_id"]
-            ):
-                return None
-            self.bind(meta, embedder.identity)
-            return embedder
-        if embedder.identity != meta.space:
-            raise mismatch(self._namespace.name, meta.space, embedder.identity)
-        return embedder
+        space = meta.space or self._first_space(embedder, bind=bind)
+        if space is not None and embedder.identity != space:
+            raise mismatch(self._namespace.name, space, embedder.identity)
+        return embedder if space is not None else None
+
+    def _first_space(self, embedder: Embedder, *, bind: bool) -> EmbedderIdentity | None:
+        """Bind a namespace that seemed unbound, if it is empty; return the space it has now."""
+        engine, name = self._namespace.engine, self._namespace.name
+        empty = not engine.scan(name, _ANY_VERSION, limit=1, fields=["memory_id"])
+        meta = self._namespace.meta()  # read after looking: whoever wrote with vectors had bound it before
+        if meta.space is None and empty and bind:
+            try:
+                meta = self.bind(meta, embedder.identity)
+            except VersionConflictError:  # somebody bound it meanwhile
+                meta = self._namespace.meta()
+        return meta.space
 
     def bind(
         self, meta: Meta, identity: EmbedderIdentity, *, former: tuple[EmbedderIdentity, ...] | None = None
