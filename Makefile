@@ -9,7 +9,7 @@ SOURCES := $(wildcard packages/*/pyproject.toml) constraints.txt requirements-de
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install uninstall demo test test-fast check format lint types arrows examples clean
+.PHONY: help setup install uninstall demo test test-fast check format lint types arrows docs bench bench-quick examples clean
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,16 @@ types: $(READY)
 
 arrows: $(READY)
 	$(BIN)/lint-imports
+
+docs: $(READY)  ## Build the documentation, warnings are errors
+	$(BIN)/python docs/cli_reference.py --check
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+bench: $(READY)  ## Measure everything: make bench DATA=DIR
+	$(BIN)/python -m tests.benchmarks.run --data "$(DATA)"
+
+bench-quick: $(READY)  ## Measure what takes under two minutes: make bench-quick [DATA=DIR]
+	$(BIN)/python -m tests.benchmarks.run --quick $(if $(DATA),--data "$(DATA)")
 
 examples: $(READY)  ## Run every example
 	@set -e; for example in examples/*.py; do echo "== $$example"; $(BIN)/python "$$example"; done

@@ -26,5 +26,5 @@ with tempfile.TemporaryDirectory() as name:
         assert files_that_hold(PRIVATE, folder) == []
 
         tombstone = memory.show(gone.id)
-        print("left:  ", tombstone.status, tombstone.type, f"{tombstone.content!r}", tombstone.decision.reason)
+        print("left:  ", tombstone.status, tombstone.type, repr(tombstone.content), tombstone.decision)
         assert [hit.memory.id for hit in memory.recall("what do we know of the tenant")] == [kept.id]

@@ -27,6 +27,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -277,16 +278,13 @@ def provenance(result: Result) -> str:
     commit_id = about["commit"]["id"] + (" with uncommitted changes" if about["commit"]["changed_files"] else "")
     known = ", ".join(f"{name} {version}" for name, version in about["versions"].items() if version != "not installed")
     where, load = about["machine"], about["load_1m"]
-    lines = [
-        "## What this was measured on",
-        "",
-        f"Commit {commit_id}; {known}.",
-        f"{where['cores']} cores ({where['cpu']}), {where['memory_gb']} GB; load {load['before']} before and {load['after']}",
-        f"after; {about['seconds']} s in all; seed {about['seed']}. {about['timing_note']}",
-        "",
-        "Repeat it with `make bench DATA=DIR`; figures and manifest are in",
-        f"`tests/benchmarks/results/{result.suite}.json`.",
-    ]
+    text = (
+        f"Commit {commit_id}; {known}. {where['cores']} cores ({where['cpu']}), {where['memory_gb']} GB; load "
+        f"{load['before']} before and {load['after']} after; {about['seconds']} s in all; seed {about['seed']}. "
+        f"{about['timing_note']} Repeat it with `make bench DATA=DIR`; figures and manifest are in "
+        f"`tests/benchmarks/results/{result.suite}.json`."
+    )
+    lines = ["## What this was measured on", "", textwrap.fill(text, 120, break_on_hyphens=False)]
     if about["data_sha256"]:
         lines += ["", table(["data file", "SHA-256"], [(n, f"`{h[:16]}…`") for n, h in about["data_sha256"].items()])]
     if about["skipped"]:

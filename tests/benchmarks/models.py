@@ -26,6 +26,7 @@ class Answers:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         self._file = sqlite3.connect(":memory:" if folder is None else folder / "models.sqlite", timeout=60)
+        self._file.execute("PRAGMA synchronous = OFF")  # what a power cut takes is computed again
         self._file.execute("CREATE TABLE IF NOT EXISTS answer (key BLOB PRIMARY KEY, value BLOB, seconds REAL)")
         self._recent: dict[bytes, tuple[bytes, float]] = {}
 

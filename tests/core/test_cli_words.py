@@ -85,3 +85,7 @@ def test_joining_keeps_every_word_in_its_order_or_refuses(arguments: list[str]) 
     except InvalidInputError:
         return
     assert " ".join(result) == " ".join(arguments)
+
+
+def test_a_word_after_an_unknown_option_is_left_to_the_parser_which_names_the_option() -> None:
+    assert joined("text", "--bogus", "value") == ["text", "--bogus", "value"]

@@ -111,7 +111,7 @@ def test_every_name_that_is_documented_exists() -> None:
 )
 def test_the_limits_stated_are_those_that_hold(label: str, numbers: list[float]) -> None:
     [line] = [one for one in text_of("reference/limits.md").splitlines() if one.startswith(f"| {label} |")]
-    stated = re.findall(r"\d[\d,]*(?:\.\d+)?", line.removeprefix(f"| {label} |"))
+    stated = re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", line.removeprefix(f"| {label} |"))
     assert [n for n in numbers if f"{n:,}" not in stated] == []
 
 

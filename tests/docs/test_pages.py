@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import Reader, blocks, name_of, pages
 
-from memanto.config import KEYS
+from memanto.config_keys import KEYS
 
 _LINK = re.compile(r"\[[^\]]*\]\((?!https?://|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
 _RUNNABLE = [page for page in pages() if any(b.language in {"python", "console"} for b in blocks(page))]

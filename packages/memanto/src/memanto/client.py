@@ -32,6 +32,7 @@ from memanto.times import utc, utc_now
 if TYPE_CHECKING:
     from memanto.embedding.port import Embedder, Reranker
     from memanto.engine.port import Engine
+    from memanto.llm.port import LanguageModel
     from memanto.maintenance import Checkup, StoreStatus
     from memanto.memory.change import By, Editor
     from memanto.memory.namespace import Namespace
@@ -60,6 +61,8 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
             the embedded store in `$MEMANTO_HOME` unless they chose a server.
         embedder: An `Embedder`; `None` for words only; `"default"` for the configured model.
         reranker: A `Reranker`, or `"default"` for the offline cross-encoder, loaded on first use.
+        llm: A language model, or a function from prompt to reply, for `answer`; `None` for none; `"default"` for
+            the configured one, if any.
         source: Who writes, where a memory does not say so itself.
         provenance: Of memories that do not say so themselves.
         actor: The person or process behind the writer.
@@ -75,6 +78,7 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         store: Store | None = None,
         embedder: Embedder | Literal["default"] | None = "default",
         reranker: Reranker | Literal["default"] | None = "default",
+        llm: LanguageModel | Callable[[str], str] | Literal["default"] | None = "default",
         source: str = "user",
         provenance: Provenance | str = Provenance.EXPLICIT_STATEMENT,
         actor: str | None = None,
@@ -86,6 +90,7 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         self._store = store
         self._embedder_choice = embedder
         self._reranker_choice = reranker
+        self._llm_choice = llm
         self._source = source
         self._provenance = provenance
         self._actor = actor
@@ -303,6 +308,7 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         limit: int = DEFAULT_LIMIT,
         rerank: bool = False,
         budget_tokens: int | None = None,
+        words_only: bool = False,
     ) -> list[Recollection]:
         """Return the best memories for a query, or the newest when there is no query.
 
@@ -332,6 +338,7 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
             limit: 1..100.
             rerank: Let the cross-encoder order the best candidates (about 0.3 s more).
             budget_tokens: Leave out results whose text would not fit.
+            words_only: Search by words alone, so that no model is loaded.
 
         Returns:
             At most `limit` recollections, best first; empty when nothing matches.
@@ -369,6 +376,7 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
             min_similarity=min_similarity,
             budget_tokens=budget_tokens,
             reranker=self._get_reranker() if rerank and query is not None else None,
+            words_only=words_only,
         )
         names = list(dict.fromkeys(agents)) or [self.agent]
         sources = [(namespace, self._space(namespace)) for namespace in map(self._namespace, names)]
@@ -509,7 +517,7 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         return Space(namespace, self._get_embedder)
 
     def _durable(self) -> str:
-        return "disk" if getattr(self._store, "durability", "full") == "full" else "log"
+        return self._store.durable if self._store is not None else "log"
 
     def _writer(self) -> Writer:
         from memanto.memory.remember import Writer
@@ -559,7 +567,7 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
     def _lexical_hint(self) -> str:
         return "Install the offline model with `make install`, or name a folder with MEMANTO_EMBED_MODEL_PATH"
 
-    def _get_reranker(self) -> Reranker | None:
+    def _get_reranker(self, *, warn: bool = True) -> Reranker | None:
         with self._lock:
             if self._reranker_choice != "default":
                 return self._reranker_choice
@@ -567,13 +575,23 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
                 from memanto.composition import configured_reranker
 
                 choice = configured_reranker()
-                if choice.model is None:
-                    warnings.warn(
-                        f"not reranked: {choice.reason}. {self._lexical_hint()}", LexicalOnlyWarning, stacklevel=4
-                    )
-                self._reranker = choice.model
+                self._reranker, self._why_unranked = choice.model, choice.reason
                 self._resolved.add("reranker")
+            if self._reranker is None and warn and "unranked" not in self._resolved:
+                self._resolved.add("unranked")
+                text = f"not reranked: {self._why_unranked}. {self._lexical_hint()}"
+                warnings.warn(text, LexicalOnlyWarning, stacklevel=4)
             return self._reranker
+
+    def _get_model(self) -> LanguageModel | None:
+        """Return the language model in use, or `None`."""
+        if self._llm_choice == "default":
+            from memanto.composition import configured_model
+
+            return configured_model()
+        from memanto.llm.port import as_model
+
+        return None if self._llm_choice is None else as_model(self._llm_choice)
 
 
 def _group(memory: str | None) -> tuple[MemoryType, ...]:

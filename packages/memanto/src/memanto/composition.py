@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memanto.config import Settings, check_offline, load_settings
+from memanto.config import Settings, check_offline, is_loopback, load_settings
 from memanto.errors import ConfigurationError
 from memanto.stores import Embedded, Server, Store
 
 if TYPE_CHECKING:
     from memanto.embedding import Choice
     from memanto.embedding.port import Embedder, Reranker
+    from memanto.llm.port import LanguageModel
 
 
 def current_settings() -> Settings:
@@ -56,6 +57,35 @@ def configured_reranker(settings: Settings | None = None) -> Choice[Reranker]:
 
     chosen = current_settings() if settings is None else settings
     return default_reranker(cache=model_cache(chosen), allow_download=may_download(chosen))
+
+
+def configured_model(settings: Settings | None = None) -> LanguageModel | None:
+    """Return the language model the user named, or `None` when they named none.
+
+    Raises:
+        ConfigurationError: Only one of `llm_base_url` and `llm_model` is set, or the address is not allowed offline.
+    """
+    chosen = current_settings() if settings is None else settings
+    url, model = chosen.llm_base_url, chosen.llm_model
+    if url is None and model is None:
+        return None
+    if url is None or model is None:
+        given, missing = ("llm_model", "llm_base_url") if url is None else ("llm_base_url", "llm_model")
+        raise ConfigurationError(
+            f"{given} is set and {missing} is not", hint=f"`memanto config set {missing} VALUE` completes it"
+        )
+    check_offline(chosen)
+    from memanto.llm.openai import OpenAiModel
+
+    return OpenAiModel(
+        url,
+        model,
+        api_key=chosen.llm_api_key(os.environ),
+        timeout=chosen.llm_timeout,
+        max_tokens=chosen.llm_max_tokens,
+        context_tokens=chosen.llm_context_tokens,
+        local=is_loopback(url),
+    )
 
 
 def may_download(settings: Settings) -> bool:

@@ -5,7 +5,8 @@ has it wins: flag, environment, project file (`.memanto.toml`, the nearest above
 user file (`<home>/config.toml`), default. A project file comes with a repository that others may have
 written, so it may name the agent and nothing that decides where memories go.
 
-Secrets are never stored: `api_key_env` names the environment variable that holds the server's key.
+Secrets are never stored: `api_key_env` names the environment variable that holds the server's key, and
+`llm_api_key_env` the one with the language model's.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from memanto.config_files import read_settings_file, update_settings_file
-from memanto.config_keys import KEYS, find_key, parse_value
+from memanto.config_keys import KEYS, find_key, parse_value, setting_name
 from memanto.errors import ConfigurationError
+from memanto.llm.port import CONTEXT_TOKENS, MAX_TOKENS, TIMEOUT
 
 Backend = Literal["embedded", "on-prem", "qdrant"]
 Durability = Literal["log", "full"]
@@ -25,6 +27,7 @@ Durability = Literal["log", "full"]
 PROJECT_FILE: Final = ".memanto.toml"
 USER_FILE: Final = "config.toml"
 DEFAULT_API_KEY_ENV: Final = "MEMANTO_QDRANT_API_KEY"
+DEFAULT_LLM_API_KEY_ENV: Final = "MEMANTO_LLM_API_KEY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,12 @@ class Settings:
         embed_model_path: Folder that holds the embedder's files, or `None`.
         durability: `log`: acknowledged writes survive the process. `full`: also a power cut.
         offline: No call to another machine is made. Always true with `on-prem`.
+        llm_base_url: Endpoint of a language model that speaks the OpenAI protocol, or `None` for none.
+        llm_model: The endpoint's name for the model.
+        llm_api_key_env: Name of the environment variable that holds the endpoint's key.
+        llm_timeout: Seconds that a reply may take.
+        llm_max_tokens: Tokens that a reply may take.
+        llm_context_tokens: Tokens that prompt and reply may take together.
         origins: Where each value came from, for `config show`.
     """
 
@@ -54,11 +63,21 @@ class Settings:
     embed_model_path: Path | None = None
     durability: Durability = "log"
     offline: bool = False
+    llm_base_url: str | None = None
+    llm_model: str | None = None
+    llm_api_key_env: str = DEFAULT_LLM_API_KEY_ENV
+    llm_timeout: float = TIMEOUT
+    llm_max_tokens: int = MAX_TOKENS
+    llm_context_tokens: int = CONTEXT_TOKENS
     origins: Mapping[str, str] = field(default_factory=dict)
 
     def api_key(self, environ: Mapping[str, str]) -> str | None:
         """Return the server's key from the environment, or `None`."""
         return environ.get(self.api_key_env) or None
+
+    def llm_api_key(self, environ: Mapping[str, str]) -> str | None:
+        """Return the language model's key from the environment, or `None`."""
+        return environ.get(self.llm_api_key_env) or None
 
 
 SETTING_NAMES: Final = ("home", *KEYS)
@@ -152,7 +171,7 @@ def get_value(settings: Settings, name: str) -> object:
     """
     if name != "home":
         find_key(name)
-    value: object = getattr(settings, name)
+    value: object = getattr(settings, setting_name(name))
     return value
 
 
@@ -192,7 +211,7 @@ def set_values(home: Path, values: Mapping[str, object]) -> None:
             raise ConfigurationError(
                 f"{name!r} is not kept in the user file", hint="`memanto agent activate NAME` changes the active agent"
             )
-        changed[name] = None if value is None else parse_value(name, value, Path.cwd(), "value given")
+        changed[setting_name(name)] = None if value is None else parse_value(name, value, Path.cwd(), "value given")
     together = {name: value for name, value in (kept | changed).items() if value is not None}
     _checked(home, together, dict.fromkeys(together, where))
     update_settings_file(path, changed)
@@ -209,6 +228,9 @@ def check_offline(settings: Settings) -> None:
     if settings.qdrant_url is not None:
         origin = settings.origins.get("qdrant_url", "default")
         check_local_url(settings, settings.qdrant_url, f"qdrant_url ({origin})")
+    if settings.llm_base_url is not None:
+        origin = settings.origins.get("llm_base_url", "default")
+        check_local_url(settings, settings.llm_base_url, f"llm_base_url ({origin})")
 
 
 def check_local_url(settings: Settings, url: str, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -63,6 +64,28 @@ def _path(value: object, base: Path) -> Path:
     return base / Path(value).expanduser()
 
 
+def _number(least: float, most: float, *, whole: bool = False) -> Callable[[object, Path], float | int]:
+    def parse(value: object, _base: Path) -> float | int:
+        try:
+            number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+        except ValueError:
+            number = math.nan
+        if not least <= number <= most or (whole and number != int(number)):
+            kind = "a whole number" if whole else "a number"
+            raise ValueError(f"{value!r} is not {kind} from {least:g} to {most:g}")
+        return int(number) if whole else number
+
+    return parse
+
+
+def _endpoint(value: object, base: Path) -> str:
+    try:
+        return _url(value, base)
+    except ValueError as error:
+        known = str(error).replace("http://localhost:6333", "http://127.0.0.1:11434/v1")
+        raise ValueError(known.replace("api_key_env", "llm_api_key_env")) from error
+
+
 def _url(value: object, _base: Path) -> str:
     from urllib.parse import urlsplit
 
@@ -95,7 +118,18 @@ KEYS: Final[Mapping[str, Key]] = {
     "embed_model_path": Key("MEMANTO_EMBED_MODEL_PATH", "user", _path),
     "durability": Key("MEMANTO_DURABILITY", "user", _one_of("log", "full")),
     "offline": Key("MEMANTO_OFFLINE", "user", _flag),
+    "llm_base_url": Key("MEMANTO_LLM_BASE_URL", "user", _endpoint),
+    "llm_model": Key("MEMANTO_LLM_MODEL", "user", _text),
+    "llm_api_key_env": Key("MEMANTO_LLM_API_KEY_ENV", "user", _variable_name),
+    "llm_timeout": Key("MEMANTO_LLM_TIMEOUT", "user", _number(1, 3_600)),
+    "llm_max_tokens": Key("MEMANTO_LLM_MAX_TOKENS", "user", _number(16, 32_768, whole=True)),
+    "llm_context_tokens": Key("MEMANTO_LLM_CONTEXT_TOKENS", "user", _number(512, 2_000_000, whole=True)),
 }
+
+
+def setting_name(name: str) -> str:
+    """Return the name a setting is kept under: `llm.model` and `llm_model` are the same one."""
+    return f"llm_{name.removeprefix('llm.')}" if name.startswith("llm.") else name
 
 
 def find_key(name: str, where: str = "") -> Key:
@@ -104,7 +138,7 @@ def find_key(name: str, where: str = "") -> Key:
     Raises:
         ConfigurationError: There is none; the message names `where` it was found and the nearest name.
     """
-    key = KEYS.get(name)
+    key = KEYS.get(setting_name(name))
     if key is None:
         import difflib
 
@@ -130,7 +164,7 @@ def parse_value(name: str, value: object, base: Path, where: str) -> Any:
         ConfigurationError: The value is not valid.
     """
     try:
-        return KEYS[name].parse(value, base)
+        return KEYS[setting_name(name)].parse(value, base)
     except InvalidInputError as error:
         raise ConfigurationError(f"{name} ({where}): {error.message}", hint=error.hint) from error
     except ValueError as error:

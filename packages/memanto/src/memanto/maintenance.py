@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import secrets
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,6 +26,8 @@ from memanto.times import utc_now
 
 LOW_DISK: Final = 1 << 30
 """Free bytes below which `doctor` warns; writes are refused below 64 MB."""
+
+_CANARIES: Final = 8
 
 _CURRENT: Final = Where((TimeRange("retired_at", gte=OPEN_END),))
 _PART: Final = NumberRange("part", gte=1)
@@ -149,7 +151,8 @@ def _canary(engine: Engine) -> Iterator[Checkup]:
     from memanto.memory.spaces import Space
     from memanto.models import Draft
 
-    namespace = Namespace(engine, f"doctor-{secrets.token_hex(6)}")
+    # Lock files are never removed, so the names come from a small pool.
+    namespace = Namespace(engine, f"doctor-canary-{os.getpid() % _CANARIES}")
     now = utc_now()
     namespace.create(Agent(id=namespace.name, description="canary of memanto doctor", created_at=now))
     try:

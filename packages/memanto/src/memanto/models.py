@@ -192,7 +192,8 @@ class Receipt:
         warnings: What the writer should know (an unfilled template, a guessed type, …).
         similar: Ids of current memories that may say the same, nearest first.
         part_ids: Ids of the parts when the text was longer than one memory holds.
-        durable: `"log"` (survives the process) or `"disk"` (flushed before this receipt).
+        durable: `"log"` (survives the process), `"disk"` (flushed before this receipt) or `"server"` (a
+            Qdrant server acknowledged it; what that survives is the server's setting).
     """
 
     id: str

@@ -16,6 +16,10 @@ from memanto.engine.port import Engine
 class Store(Protocol):
     """A place for memories. Making one does no I/O; `connect` returns an engine that is not open yet."""
 
+    @property
+    def durable(self) -> str:
+        """How safe an acknowledged write is: `"log"`, `"disk"` or `"server"` (see `Receipt`)."""
+
     def connect(self, clock: Callable[[], datetime]) -> Engine: ...
 
     def release(self) -> None:
@@ -36,6 +40,10 @@ class Embedded:
     durability: Literal["log", "full"] = "log"
     lock_timeout: float = 30.0
 
+    @property
+    def durable(self) -> str:
+        return "disk" if self.durability == "full" else "log"
+
     def connect(self, clock: Callable[[], datetime]) -> Engine:
         from memanto.engine.edge import EdgeEngine
 
@@ -50,7 +58,7 @@ class Embedded:
 class InMemory:
     """A throw-away store: a private temporary folder that is removed when the memory is closed."""
 
-    durability: Literal["log"] = "log"
+    durable = "log"
 
     def __init__(self) -> None:
         self._folder: str | None = None
@@ -80,6 +88,10 @@ class Server:
     api_key: str | None = None
     collection: str = "memanto"
     timeout: float = 10.0
+
+    @property
+    def durable(self) -> str:
+        return "server"
 
     def __repr__(self) -> str:
         return f"Server(url={self.url!r}, collection={self.collection!r})"

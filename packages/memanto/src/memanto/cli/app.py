@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memanto.cli import agent, carry, change, recall, remember, settings, upkeep
+from memanto.cli import agent, brief, carry, change, failure, handoff, pins, recall, remember, runs, settings, upkeep
 from memanto.cli.session import Session
 from memanto.cli.verb import AgentOption, JsonOption, QuietOption
 
@@ -21,7 +21,7 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(invoke_without_command=True)(_root)
-    for module in (remember, recall, change, agent, carry, upkeep, settings):
+    for module in (remember, recall, change, agent, pins, handoff, failure, brief, carry, runs, upkeep, settings):
         module.register(app)
     return app
 

@@ -96,11 +96,14 @@ def verify(session: Session, id: IdArgument, confidence: ConfidenceOption = None
 def quarantine(session: Session, id: IdArgument, reason: ReasonOption = "") -> None:  # noqa: A002
     """Demote a memory that proved wrong.
 
-    It is found on request only, with `recall --status quarantined`.
+    It is found on request only, with `recall --status quarantined`. What cites it is named.
     """
     with session.memory() as memory:
         receipt = memory.quarantine(id, reason=reason)
-    emit_receipt(session, "quarantined", receipt)
+        cited_by = memory.citing(receipt.id)
+    emit_receipt(session, "quarantined", receipt, cited_by=cited_by)
+    for one in cited_by:
+        session.note(f"cited by {one.id} ({one.type}, {one.status}): {one.title}")
 
 
 def pin(session: Session, id: IdArgument) -> None:  # noqa: A002

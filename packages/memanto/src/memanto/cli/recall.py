@@ -13,6 +13,7 @@ from memanto.cli.session import Session
 from memanto.cli.style import Palette
 from memanto.cli.text import explanation_lines, history_lines, memory_lines, result_lines, stamp
 from memanto.cli.verb import verb
+from memanto.memory.validation import check_source
 from memanto.models import DEFAULT_LIMIT, Recollection
 
 
@@ -74,6 +75,16 @@ def recall(
         str | None,
         typer.Option("--changed-since", metavar="TIME", help="What was recorded from then on.", show_default=False),
     ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="SLOT", help="What fills this slot.", show_default=False)
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", "-s", metavar="NAME", help="Written by this source.", show_default=False)
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="ID", help="Written in this run.", show_default=False)
+    ] = None,
+    pinned: Annotated[bool, typer.Option("--pinned", help="Only what is pinned.")] = False,
     agents: Annotated[
         str | None, typer.Option("--agents", metavar="A,B", help="Search these agents instead.", show_default=False)
     ] = None,
@@ -109,6 +120,10 @@ def recall(
             since=session.moment("since", since, "start"),
             until=session.moment("until", until, "end"),
             changed_since=session.moment("changed-since", changed_since, "start"),
+            key=key,
+            source=None if source is None else check_source(source),
+            run_id=run,
+            pinned=pinned,
             everything=everything,
             agents=names,
             limit=limit,
@@ -140,9 +155,21 @@ def _nothing(session: Session, knowledge: datetime | None, oldest: datetime | No
     return f"nothing was known then; oldest memory is from {stamp(oldest, session.zone)}; try --valid-at"
 
 
-def show(session: Session, id: IdArgument) -> None:  # noqa: A002 - the word users know
+def show(
+    session: Session,
+    id: IdArgument,  # noqa: A002 - the word users know
+    page: Annotated[
+        int | None,
+        typer.Option("--page", metavar="N", help="Only this page of a long text, from 1 on.", show_default=False),
+    ] = None,
+) -> None:
     """Show all of one memory."""
     with session.memory() as handle:
+        if page is not None:
+            part = handle.page(id, page)
+            session.emit(part, lambda paint: [paint.safe(part.text)])
+            session.note(f"page {part.number} of {part.pages}")
+            return
         memory = handle.show(id)
     session.emit(memory, lambda paint: memory_lines(memory, session.zone, paint))
 

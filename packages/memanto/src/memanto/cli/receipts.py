@@ -10,12 +10,13 @@ from memanto.cli.text import receipt_lines
 from memanto.models import Receipt
 
 
-def emit_receipt(session: Session, done: str, receipt: Receipt, *, dry_run: bool = False) -> None:
-    """Write one receipt; as JSON it is an object with the fields of `Receipt`, and `dry_run`."""
+def emit_receipt(session: Session, done: str, receipt: Receipt, *, dry_run: bool = False, **more: object) -> None:
+    """Write one receipt; as JSON it is an object with the fields of `Receipt`, `dry_run` and what else is given."""
     from memanto.cli.jsonable import jsonable
 
     session.emit(
-        {**jsonable(receipt), "dry_run": dry_run}, lambda paint: _lines(session, done, [receipt], paint, dry_run)
+        {**jsonable(receipt), "dry_run": dry_run, **more},
+        lambda paint: _lines(session, done, [receipt], paint, dry_run),
     )
 
 

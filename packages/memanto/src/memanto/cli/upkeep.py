@@ -135,7 +135,7 @@ def reindex(
         typer.Option("--embedder", metavar="NAME|FOLDER", help="A model, or the folder of one.", show_default=False),
     ] = None,
 ) -> None:
-    """Change to the vectors of another embedder.
+    """Change to another embedder.
 
     The old vectors are kept, so that reindexing to the former embedder goes back. Can be interrupted and run again.
     """

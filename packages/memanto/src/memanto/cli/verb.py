@@ -74,18 +74,23 @@ class _Verb(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         positionals = 0
         valued: list[str] = []
+        flags = {*ctx.help_option_names}
         complete: dict[str, Complete] = {}
         for parameter in self.params:
             if parameter.param_type_name == "argument":
                 positionals += parameter.nargs
                 if parameter.nargs < 0:
                     return super().parse_args(ctx, args)
-            elif not getattr(parameter, "is_flag", False):
+            elif getattr(parameter, "is_flag", False):
+                flags.update(parameter.opts, parameter.secondary_opts)
+            else:
                 valued += parameter.opts
                 if parameter.name in _KNOWN:
                     complete.update(dict.fromkeys(parameter.opts, _KNOWN[parameter.name]))
         if not ctx.resilient_parsing:
-            args, ctx.meta[_JOINED] = join_bare_words(args, valued=valued, complete=complete, positionals=positionals)
+            args, ctx.meta[_JOINED] = join_bare_words(
+                args, valued=valued, flags=flags, complete=complete, positionals=positionals
+            )
         return super().parse_args(ctx, args)
 
 

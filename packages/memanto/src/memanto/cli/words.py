@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Final
@@ -35,7 +35,12 @@ class _Token:
 
 
 def join_bare_words(
-    arguments: Sequence[str], *, valued: Iterable[str], complete: Mapping[str, Complete], positionals: int
+    arguments: Sequence[str],
+    *,
+    valued: Iterable[str],
+    flags: Container[str] = (),
+    complete: Mapping[str, Complete],
+    positionals: int,
 ) -> tuple[list[str], list[Joined]]:
     """Return the arguments with bare words joined to the option value they complete, and what was joined.
 
@@ -45,13 +50,15 @@ def join_bare_words(
     Args:
         arguments: What follows the command's name.
         valued: Spellings of the options that take a value.
+        flags: Spellings of the options that take none.
         complete: For some of those spellings, how words become a known value.
         positionals: How many positional words the command takes.
 
     Raises:
-        InvalidInputError: A positional word is left over.
+        InvalidInputError: A positional word is left over, and no unknown option may have meant to take it.
     """
-    tokens = list(_tokens(arguments, frozenset(valued)))
+    takers = frozenset(valued)
+    tokens = list(_tokens(arguments, takers))
     excess = sum(token.kind == "positional" for token in tokens) - positionals
     result: list[str] = []
     joined: list[Joined] = []
@@ -76,7 +83,11 @@ def join_bare_words(
         excess -= count - 1
         for _ in range(count - 1):
             next(rest)
-    if excess > 0:
+    known_options = all(
+        token.kind not in {"option", "both"} or token.option in takers or token.text in flags or token.text == "--"
+        for token in tokens
+    )
+    if excess > 0 and known_options:
         _refuse_stray(tokens, positionals)
     return result, joined
 
@@ -116,6 +127,7 @@ def _tokens(arguments: Sequence[str], valued: frozenset[str]) -> Iterator[_Token
 
 
 def _refuse_stray(tokens: Sequence[_Token], positionals: int) -> None:
+    """Name the word that is left over."""
     words = [token for token in tokens if token.kind == "positional"]
     after_value = [
         token for before, token in pairwise(tokens)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memanto.embedding.checks import check_vectors
+from memanto.embedding.onnx import silence_runtime
 from memanto.embedding.port import EmbedderIdentity
 from memanto.embedding.specs import prefixes_of
 from memanto.embedding.weights import Weights
@@ -27,6 +28,7 @@ _PATIENCE: Final = 4.0
 
 def offered() -> dict[str, Mapping[str, Any]]:
     """Return fastembed's own descriptions of its embedding models, by lower-case name."""
+    silence_runtime()
     from fastembed import TextEmbedding
 
     return {str(model["model"]).lower(): model for model in TextEmbedding.list_supported_models()}
@@ -45,6 +47,7 @@ def download(kind: Literal["embedder", "reranker"], name: str, cache: Path) -> s
         return "HF_HUB_OFFLINE forbids the download"
     if not _answers(constants.ENDPOINT):
         return f"the model hub {constants.ENDPOINT!r} does not answer"
+    silence_runtime()
     from fastembed import TextEmbedding
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
@@ -109,6 +112,7 @@ class FastEmbedder:
         return check_vectors(vectors, len(texts), self._dimension)
 
     def _load(self) -> TextEmbedding:
+        silence_runtime()
         from fastembed import TextEmbedding
 
         with self._lock:

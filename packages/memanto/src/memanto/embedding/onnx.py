@@ -7,6 +7,7 @@ vectors are equal to fastembed's, which a test holds.
 
 from __future__ import annotations
 
+import os
 import json
 import threading
 from collections.abc import Sequence
@@ -81,7 +82,17 @@ class OnnxModel:
             return self._loaded
 
 
+def silence_runtime() -> None:
+    """Turn off what onnxruntime records and sends about its use, before it is imported.
+
+    Since 1.32 it keeps an event database and a device id in the user's cache unless this variable is set; its
+    own switch works only after that has begun.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
 def _open(weights: Weights) -> _Loaded:
+    silence_runtime()
     import onnxruntime
     from tokenizers import Tokenizer
 

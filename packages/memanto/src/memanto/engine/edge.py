@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
-import qdrant_edge as qe
-
-from memanto.engine import edge_commit, edge_search, generations
-from memanto.engine.edge_convert import to_filter, translated
+from memanto.engine import edge_calls as calls
+from memanto.engine import edge_commit, generations
+from memanto.engine.edge_calls import Call, Request
+from memanto.engine.edge_commit import new_token
+from memanto.engine.edge_lease import ShardLease
 from memanto.engine.edge_shard import Shard
 from memanto.engine.layout import (
     Place,
-    allocated_bytes,
     list_namespaces,
     make_private,
     namespaces_root,
@@ -25,31 +26,29 @@ from memanto.engine.layout import (
     remove,
     translated_os,
 )
-from memanto.engine.lease import Lease, registry
-from memanto.engine.locks import LockPair
+from memanto.engine.lease import registry
 from memanto.engine.network_fs import refuse_network_file_system
 from memanto.engine.port import Candidate, Change, EngineInfo, Point, SparseVector, Vector
-from memanto.engine.schema import INDEXED_FIELDS, KEYWORD_FIELDS, LEXICAL_VECTOR
+from memanto.engine.schema import KEYWORD_FIELDS
 from memanto.errors import (
     BackendUnavailableError,
-    EmbedderMismatchError,
     InvalidInputError,
     MemantoError,
     NotFoundError,
 )
-from memanto.filters import HasVector, Where
-from memanto.ids import check_agent_id, encode_agent_id, meta_point_id
+from memanto.filters import Where
+from memanto.ids import check_agent_id, meta_point_id
 from memanto.times import utc_now
 
-_FACET_LIMIT: Final = 1_000_000
-_LEXICAL: Final = Where((HasVector(LEXICAL_VECTOR),))
+T = TypeVar("T")
 
 
 class EdgeEngine:
     """`memanto.engine.port.Engine` on `qdrant_edge`, in a folder of this machine.
 
-    Several engines, threads and processes may use one folder at the same time; they take turns by a lease
-    per namespace. Forked children may go on using an engine they inherited.
+    Several engines, threads and processes may use one folder at the same time: one process at a time has the
+    lease of a namespace and works for the others meanwhile, or they take turns. Forked children may go on
+    using an engine they inherited.
 
     Args:
         root: The store's folder, made when missing; namespaces live in `root/namespaces`.
@@ -58,6 +57,8 @@ class EdgeEngine:
         clock: Tells the time of recording (aware); never goes back within a namespace even if this does.
         lock_timeout: Seconds to wait for other processes before `StoreLockedError`.
         max_open: Namespaces this process keeps open, each about 110 MB of file-backed memory.
+        relay: Ask the process that has a namespace open, and answer others while this one has (on a Unix
+            socket in the store's folder); otherwise processes only take turns.
     """
 
     name = "edge"
@@ -71,12 +72,14 @@ class EdgeEngine:
         clock: Callable[[], datetime] = utc_now,
         lock_timeout: float = 30.0,
         max_open: int = 8,
+        relay: bool = True,
     ) -> None:
         self._home = Path(root)
         self._durability = durability
         self._clock = clock
         self._timeout = lock_timeout
         self._max_open = max_open
+        self._relay = relay
         self._root: Path | None = None
         self._closed = False
         self._used: set[str] = set()
@@ -116,7 +119,7 @@ class EdgeEngine:
             with place.building() as draft:
                 shard = Shard.create(draft, 1, {})
                 try:
-                    edge_commit.replace(shard, Point(meta_point_id(namespace), meta), None)
+                    edge_commit.replace(shard, Point(meta_point_id(namespace), meta), None, new_token())
                 finally:
                     shard.close()
                 draft.switch(1)
@@ -133,33 +136,29 @@ class EdgeEngine:
     @contextlib.contextmanager
     def hold(self, namespace: str) -> Iterator[None]:
         self._existing(namespace)
-        with self._lease(namespace).hold(self._timeout):
+        with self._lease(namespace).kept(self._timeout, ask=self._relay):
             yield
 
     # -- writing ------------------------------------------------------------------------------------
     def commit(self, namespace: str, changes: Sequence[Change]) -> list[datetime | None]:
-        with self._writing(namespace) as shard:
-            return edge_commit.commit(shard, changes, self._clock)
+        return self._run(namespace, calls.Commit(changes, [new_token() for _ in changes]))
 
     def replace(self, namespace: str, point: Point, expected_token: str | None) -> bool:
-        with self._writing(namespace) as shard:
-            return edge_commit.replace(shard, point, expected_token)
+        return self._run(namespace, calls.Replace(point, expected_token, new_token()))
 
     def set_payload(self, namespace: str, point_id: UUID, fields: Mapping[str, Any]) -> None:
-        with self._writing(namespace) as shard:
-            edge_commit.set_payload(shard, point_id, fields)
+        self._run(namespace, calls.SetPayload(point_id, fields))
 
     def erase(self, namespace: str, delete: Sequence[UUID], insert: Sequence[Change]) -> list[datetime | None]:
         place, lease = self._existing(namespace), self._lease(namespace)
+        change = calls.Commit(insert, [new_token() for _ in insert])
         with translated_os(place.folder), lease.writing(self._timeout):
             with lease.use(self._timeout) as shard:
                 if not shard.get(delete, vectors=False):
-                    times = edge_commit.commit(shard, insert, self._clock)
-                    self._settle(shard)
-                    return times
+                    return Request(change, settle=self._durability == "full").run(shard, self._clock)
                 target = generations.begin_next(shard, delete)
             try:
-                times = edge_commit.commit(target, insert, self._clock)
+                times = change.run(target, self._clock)
             except BaseException:
                 target.close()
                 remove(target.folder)
@@ -171,8 +170,7 @@ class EdgeEngine:
 
     # -- reading ------------------------------------------------------------------------------------
     def get(self, namespace: str, ids: Sequence[UUID], *, vectors: bool = False) -> dict[UUID, Point]:
-        with self._reading(namespace) as shard:
-            return shard.get(ids, vectors=vectors)
+        return self._run(namespace, calls.Get(ids, vectors))
 
     def search_dense(
         self,
@@ -185,8 +183,7 @@ class EdgeEngine:
         exact: bool = False,
         fields: Sequence[str] | None = None,
     ) -> list[Candidate]:
-        with self._reading(namespace) as shard:
-            return edge_search.search_dense(shard, vector_name, vector, where, limit, exact=exact, fields=fields)
+        return self._run(namespace, calls.SearchDense(vector_name, vector, where, limit, exact, fields))
 
     def search_lexical(
         self,
@@ -198,8 +195,7 @@ class EdgeEngine:
         corpus: Where | None = None,
         fields: Sequence[str] | None = None,
     ) -> list[Candidate]:
-        with self._reading(namespace) as shard:
-            return edge_search.search_lexical(shard, query, where, limit, corpus=corpus, fields=fields)
+        return self._run(namespace, calls.SearchLexical(query, where, limit, corpus, fields))
 
     def scan(
         self,
@@ -212,43 +208,27 @@ class EdgeEngine:
         vectors: bool = False,
         fields: Sequence[str] | None = None,
     ) -> list[Point]:
-        with self._reading(namespace) as shard:
-            return edge_search.scan(
-                shard, where, order_by=order_by, descending=descending, limit=limit, vectors=vectors, fields=fields
-            )
+        return self._run(namespace, calls.Scan(where, order_by, descending, limit, vectors, fields))
 
     def count(self, namespace: str, where: Where) -> int:
-        with self._reading(namespace) as shard:
-            return shard.count(where)
+        return self._run(namespace, calls.Count(where))
 
     def facet(self, namespace: str, field: str, where: Where) -> dict[str, int]:
         if field not in KEYWORD_FIELDS:
             raise InvalidInputError(
                 f"points cannot be counted by {field!r}", hint=f"use one of {', '.join(KEYWORD_FIELDS)}"
             )
-        request = qe.FacetRequest(key=field, limit=_FACET_LIMIT, filter=to_filter(where), exact=True)
-        with self._reading(namespace) as shard, translated(namespace):
-            return {str(hit.value): int(hit.count) for hit in shard.raw.facet(request).hits}
+        return self._run(namespace, calls.Facet(field, where))
 
     # -- vector spaces ------------------------------------------------------------------------------
     def vector_names(self, namespace: str) -> dict[str, int]:
-        with self._reading(namespace) as shard:
-            return dict(shard.dimensions)
+        return self._run(namespace, calls.VectorNames())
 
     def add_vector_name(self, namespace: str, name: str, dimension: int) -> None:
-        with self._writing(namespace) as shard:
-            existing = shard.dimensions.get(name)
-            if existing is None:
-                shard.add_vector_name(name, dimension)
-            elif existing != dimension:
-                raise EmbedderMismatchError(
-                    f"vectors {name!r} of agent {namespace!r} have {existing} dimensions, not {dimension}",
-                    hint="run `memanto reindex --embedder MODEL`",
-                )
+        self._run(namespace, calls.AddVectorName(name, dimension))
 
     def put_vectors(self, namespace: str, name: str, vectors: Mapping[UUID, Vector]) -> None:
-        with self._writing(namespace) as shard:
-            edge_commit.put_vectors(shard, name, vectors)
+        self._run(namespace, calls.PutVectors(name, vectors))
 
     # -- upkeep -------------------------------------------------------------------------------------
     def optimize(self, namespace: str, progress: Callable[[str], None] | None = None) -> bool:
@@ -263,39 +243,20 @@ class EdgeEngine:
                     make_private(folder)
 
     def flush(self, namespace: str) -> None:
-        with self._reading(namespace) as shard:
-            shard.flush()
+        self._run(namespace, calls.Flush())
 
     def info(self, namespace: str) -> EngineInfo:
-        with self._reading(namespace) as shard:
-            with translated(namespace):
-                raw = shard.raw.info()
-            folder = shard.place.folder
-            return EngineInfo(
-                points=int(raw.points_count),
-                # The engine counts lexical vectors as indexed, which they always are; only dense ones tell.
-                indexed_vectors=max(0, int(raw.indexed_vectors_count) - shard.count(_LEXICAL)),
-                disk_bytes=allocated_bytes(folder),
-                location=str(folder),
-                detail={
-                    "generation": shard.generation,
-                    "segments": int(raw.segments_count),
-                    "indexes": sorted(raw.payload_schema),
-                    "vectors": dict(shard.dimensions),
-                    "durability": self._durability,
-                },
-            )
+        found = self._run(namespace, calls.Info())
+        return dataclasses.replace(found, detail={**found.detail, "durability": self._durability})
 
     def problems(self, namespace: str) -> list[str]:
         place = self._existing(namespace)
         found: list[str] = []
         try:
-            with self._lease(namespace).hold(self._timeout):
-                found += [f"left over from an interruption, removed: {path}" for path in place.leftovers()]
-                with self._reading(namespace) as shard:
-                    with translated(namespace):
-                        indexed = set(shard.raw.info().payload_schema)
-                    found += [f"field {field!r} has no index" for field in INDEXED_FIELDS if field not in indexed]
+            with self._lease(namespace).kept(self._timeout, ask=self._relay) as mine:
+                if mine:  # else whoever has it open removed them when it was opened
+                    found += [f"left over from an interruption, removed: {path}" for path in place.leftovers()]
+                found += [f"field {field!r} has no index" for field in self._run(namespace, calls.MissingIndexes())]
         except MemantoError as error:
             found.append(str(error))
         if os.name == "posix" and place.folder.stat().st_mode & 0o077:
@@ -303,26 +264,16 @@ class EdgeEngine:
         return found
 
     # -- inside -------------------------------------------------------------------------------------
-    @contextlib.contextmanager
-    def _reading(self, namespace: str) -> Iterator[Shard]:
+    def _run(self, namespace: str, call: Call[T]) -> T:
         place = self._existing(namespace)
-        with translated_os(place.folder), self._lease(namespace).use(self._timeout) as shard:
-            yield shard
+        request = Request(call, settle=self._durability == "full")
+        with translated_os(place.folder):
+            return self._lease(namespace).perform(request, self._clock, self._timeout, ask=self._relay)
 
-    @contextlib.contextmanager
-    def _writing(self, namespace: str) -> Iterator[Shard]:
-        place, lease = self._existing(namespace), self._lease(namespace)
-        with translated_os(place.folder), lease.writing(self._timeout), lease.use(self._timeout) as shard:
-            yield shard
-            self._settle(shard)
-
-    def _let_go(self, lease: Lease[Shard]) -> None:
+    def _let_go(self, lease: ShardLease) -> None:
+        lease.disconnect()
         if not lease.let_go(timeout=1.0):
             lease.flush()  # another engine of this process is inside; it closes what it uses
-
-    def _settle(self, shard: Shard) -> None:
-        if self._durability == "full":
-            shard.flush()
 
     def _existing(self, namespace: str) -> Place:
         place = self._place(namespace)
@@ -345,7 +296,7 @@ class EdgeEngine:
         assert self._root is not None
         return self._root
 
-    def _lease(self, namespace: str) -> Lease[Shard]:
+    def _lease(self, namespace: str) -> ShardLease:
         place = self._place(namespace)
         self._used.add(namespace)
 
@@ -356,11 +307,9 @@ class EdgeEngine:
             place.remove_leftovers()
             return Shard.load(place, place.generation(), self._timeout)
 
-        def make() -> Lease[Shard]:
-            locks = LockPair(place.locks, encode_agent_id(namespace))
-            return Lease(f"agent {namespace!r}", locks, load)
-
-        return registry().lease(place.root, place.folder, make)
+        lease = registry().lease(place.root, place.folder, lambda: ShardLease(place, load, self._clock))
+        lease.serves |= self._relay
+        return lease
 
 
 def _unknown(namespace: str) -> NotFoundError:

@@ -29,25 +29,40 @@ _STEP: Final = timedelta(microseconds=1)
 T = TypeVar("T")
 
 
-def commit(shard: Shard, changes: Sequence[Change], clock: Callable[[], datetime]) -> list[datetime | None]:
-    """Insert each change that is new and close what it closes; see `Engine.commit`."""
+def commit(
+    shard: Shard, changes: Sequence[Change], tokens: Sequence[str], clock: Callable[[], datetime]
+) -> list[datetime | None]:
+    """Insert each change that is new and close what it closes; see `Engine.commit`.
+
+    Args:
+        shard: Open; nobody else writes to it meanwhile.
+        changes: What to insert.
+        tokens: One new token per change. A point that carries it already was inserted by an earlier attempt
+            at this very commit, whose answer was lost; it counts as won, with the time it was given then.
+        clock: Tells the time of recording.
+    """
     for change in changes:
         check_point(change.point, shard.dimensions)
         check_payload(change.closing)
     times: list[datetime | None] = []
-    for chunk in _chunks(changes):
+    for chunk in _chunks(list(zip(changes, tokens, strict=True))):
         times += _commit_chunk(shard, chunk, clock)
     return times
 
 
-def replace(shard: Shard, point: Point, expected_token: str | None) -> bool:
-    """Overwrite the point if its token is the expected one; see `Engine.replace`."""
+def replace(shard: Shard, point: Point, expected_token: str | None, token: str) -> bool:
+    """Overwrite the point if its token is the expected one; see `Engine.replace`.
+
+    A point that carries the new `token` already was written by an earlier attempt at this very call.
+    """
     check_point(point, shard.dimensions)
     stored = shard.get([point.id], vectors=False).get(point.id)
-    token = None if stored is None else stored.payload.get("token")
-    if token != expected_token or (stored is not None and expected_token is None):
+    found = None if stored is None else stored.payload.get("token")
+    if found == token:
+        return True
+    if found != expected_token or (stored is not None and expected_token is None):
         return False
-    _write(shard, {point.id: with_fields(point, payload=_with_token(point.payload))})
+    _write(shard, {point.id: _with_token(point, point.payload, token)})
     return True
 
 
@@ -70,22 +85,24 @@ def put_vectors(shard: Shard, name: str, vectors: Mapping[UUID, Vector]) -> None
             shard.update(qe.UpdateOperation.update_vectors(updates))
 
 
-def _commit_chunk(shard: Shard, changes: Sequence[Change], clock: Callable[[], datetime]) -> list[datetime | None]:
-    wanted = {change.point.id for change in changes}
-    closed = {change.closes for change in changes if change.closes is not None}
-    present = shard.get(list(wanted), vectors=False).keys()
+def _commit_chunk(
+    shard: Shard, changes: Sequence[tuple[Change, str]], clock: Callable[[], datetime]
+) -> list[datetime | None]:
+    wanted = {change.point.id for change, _ in changes}
+    closed = {change.closes for change, _ in changes if change.closes is not None}
+    present = shard.get(list(wanted), vectors=False)
     stored = shard.get(list(closed), vectors=True)
     staged: dict[UUID, Point] = {}
     times: list[datetime | None] = []
     last = shard.last_recorded_at
-    for change in changes:
+    for change, token in changes:
         if change.point.id in present or change.point.id in staged:
-            times.append(None)
+            times.append(_time_given(present.get(change.point.id), change, token, last))
             continue
         time, last = _time_of(change, last, clock)
         times.append(time)
         stamped = dict(change.point.payload) | dict.fromkeys(change.stamp, to_rfc3339(time))
-        staged[change.point.id] = with_fields(change.point, payload=_with_token(stamped))
+        staged[change.point.id] = _with_token(change.point, stamped, token)
         if change.closes is not None:
             target = staged.get(change.closes) or stored.get(change.closes)
             if target is not None:
@@ -108,6 +125,17 @@ def _time_of(change: Change, last: datetime | None, clock: Callable[[], datetime
     return time, time
 
 
+def _time_given(stored: Point | None, change: Change, token: str, last: datetime | None) -> datetime | None:
+    """Return when a point was recorded if it is the one that this change inserted, else `None`.
+
+    The newest time given stands in where a change keeps none (no stamp, and none brought).
+    """
+    if stored is None or stored.payload.get("token") != token:
+        return None
+    kept = stored.payload.get(change.stamp[0] if change.stamp else "recorded_at")
+    return last if kept is None else from_rfc3339(kept)
+
+
 def _write(shard: Shard, points: Mapping[UUID, Point]) -> None:
     """Write whole points in one operation and read their payloads back."""
     shard.update(qe.UpdateOperation.upsert_points([to_point(point, point.payload) for point in points.values()]))
@@ -121,8 +149,13 @@ def _write(shard: Shard, points: Mapping[UUID, Point]) -> None:
             )
 
 
-def _with_token(payload: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(payload) | {"token": uuid4().hex}
+def _with_token(point: Point, payload: Mapping[str, Any], token: str) -> Point:
+    return with_fields(point, payload=dict(payload) | {"token": token})
+
+
+def new_token() -> str:
+    """Return a token that no other write has."""
+    return uuid4().hex
 
 
 def _chunks(items: Sequence[T]) -> Iterator[list[T]]:

@@ -31,6 +31,7 @@ class Shard:
     Attributes:
         raw: The engine's object. Calls are wrapped in `translated`.
         dimensions: Dense vector names with their dimensions.
+        incarnation: `Place.incarnation` when it was opened; files built anew since have another.
         last_recorded_at: The newest time of recording given in this namespace, also to points erased since.
         dirty: Whether something was written since the last flush.
     """
@@ -40,6 +41,7 @@ class Shard:
         self.generation = generation
         self.raw = raw
         self.dimensions = vector_names(self.folder)
+        self.incarnation = place.incarnation()
         self.last_recorded_at: datetime | None = None
         self.dirty = False
         self._written = False

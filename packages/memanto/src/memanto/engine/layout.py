@@ -193,6 +193,13 @@ class Place:
             )
         return int(match[1])
 
+    def incarnation(self) -> int:
+        """Return a number that every `switch` changes, also of a namespace made anew; 0 before the first."""
+        try:
+            return (self.folder / "CURRENT").stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
     def shard(self, generation: int) -> Path:
         return self.folder / f"shard-{generation}"
 

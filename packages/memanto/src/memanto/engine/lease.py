@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from memanto.engine.fork import close_descriptors_below, never_finalise
 from memanto.engine.locks import LockPair
@@ -55,6 +55,7 @@ class Resource(Protocol):
 
 
 R = TypeVar("R", bound=Resource)
+L = TypeVar("L", bound="Lease[Any]")
 
 
 class Lease(Generic[R]):
@@ -86,14 +87,42 @@ class Lease(Generic[R]):
 
     # -- for callers --------------------------------------------------------------------------------
     @contextlib.contextmanager
-    def hold(self, timeout: float) -> Iterator[None]:
-        """Keep every other process out. Re-entrant; threads share it."""
+    def hold(self, timeout: float, *, unless: Callable[[], bool] | None = None) -> Iterator[bool]:
+        """Keep every other process out. Re-entrant; threads share it.
+
+        Args:
+            timeout: Seconds to wait.
+            unless: Asked while another process has the resource; when it is true, waiting ends.
+
+        Yields:
+            Whether this process has the resource; `False` only because of `unless`.
+        """
         thread = threading.get_ident()
-        self._pin(thread, time.monotonic() + timeout, timeout)
+        if not self._pin(thread, time.monotonic() + timeout, timeout, unless):
+            yield False
+            return
         try:
-            yield
+            yield True
         finally:
             self._unpin(thread)
+
+    @contextlib.contextmanager
+    def guest(self, welcome: Callable[[], bool]) -> Iterator[bool]:
+        """Keep every other process out on behalf of one of them, but never take the resource for that.
+
+        Yields:
+            Whether this process has the resource, hands it to nobody just now, and `welcome()` is true.
+        """
+        thread = threading.get_ident()
+        with self._state:
+            admitted = self._owned and not self._yielding and welcome()
+            if admitted:
+                self._add_pin(thread)
+        try:
+            yield admitted
+        finally:
+            if admitted:
+                self._unpin(thread)
 
     @contextlib.contextmanager
     def use(self, timeout: float) -> Iterator[R]:
@@ -148,6 +177,11 @@ class Lease(Generic[R]):
             self._leave()
 
     @property
+    def is_mine(self) -> bool:
+        """Whether this process has the locks."""
+        return self._owned
+
+    @property
     def is_open(self) -> bool:
         """Whether this process has the resource open."""
         return self._resource is not None
@@ -166,6 +200,7 @@ class Lease(Generic[R]):
             self._owned, self._moving = False, True
             resource, self._resource = self._resource, None
         try:
+            self._leaving()
             if resource is not None:
                 resource.close()
         finally:
@@ -182,8 +217,15 @@ class Lease(Generic[R]):
         self._resource = None
         return kept
 
+    # -- for subclasses --------------------------------------------------------------------------------
+    def _taken(self) -> None:
+        """Called when this process took the locks. Must not raise."""
+
+    def _leaving(self) -> None:
+        """Called before it closes the resource and releases the locks. Must not raise."""
+
     # -- taking part ---------------------------------------------------------------------------------
-    def _pin(self, thread: int, deadline: float, timeout: float) -> None:
+    def _pin(self, thread: int, deadline: float, timeout: float, unless: Callable[[], bool] | None = None) -> bool:
         patience = time.monotonic() + PATIENCE
         with self._state:
             while not (self._pins.get(thread) or (self._owned and self._may_enter(patience))):
@@ -193,12 +235,11 @@ class Lease(Generic[R]):
                 self._wait(until, deadline)
             else:
                 self._add_pin(thread)
-                return
+                return True
             self._moving = True
         acquired = False
         try:
-            self._locks.acquire(self.what, max(timeout, 0.0))
-            acquired = True
+            acquired = self._locks.acquire(self.what, max(timeout, 0.0), unless=unless)
         finally:
             with self._state:
                 self._moving = False
@@ -207,7 +248,9 @@ class Lease(Generic[R]):
                     self._since = self._flushed = time.monotonic()
                     self._add_pin(thread)
                     self._start_watcher()
+                    self._taken()
                 self._state.notify_all()
+        return acquired
 
     def _may_enter(self, patience: float) -> bool:
         return not self._yielding or time.monotonic() >= patience
@@ -315,11 +358,11 @@ class Registry:
     """The leases of this process, one per resource."""
 
     def __init__(self) -> None:
-        self._leases: dict[Path, Lease[Resource]] = {}
+        self._leases: dict[Path, Lease[Any]] = {}
         self._roots: set[Path] = set()
         self._lock = threading.Lock()
 
-    def lease(self, root: Path, path: Path, make: Callable[[], Lease[R]]) -> Lease[R]:
+    def lease(self, root: Path, path: Path, make: Callable[[], L]) -> L:
         """Return the lease of the resource at `path`, made at the first call.
 
         Args:
@@ -331,8 +374,8 @@ class Registry:
             self._roots.add(root)
             lease = self._leases.get(path)
             if lease is None:
-                self._leases[path] = lease = cast("Lease[Resource]", make())
-        return cast("Lease[R]", lease)
+                self._leases[path] = lease = make()
+        return cast("L", lease)
 
     def limit_open(self, limit: int) -> None:
         """Close the least recently used resources that no thread is inside of, until `limit` are open."""
@@ -372,7 +415,7 @@ def registry() -> Registry:
     return _registry
 
 
-def _let_go(lease: Lease[Resource], timeout: float) -> bool:
+def _let_go(lease: Lease[Any], timeout: float) -> bool:
     """Close one of several: its failure must not keep the others from being closed."""
     try:
         return lease.let_go(timeout)
@@ -381,7 +424,7 @@ def _let_go(lease: Lease[Resource], timeout: float) -> bool:
         return True
 
 
-def _last_used(lease: Lease[Resource]) -> float:
+def _last_used(lease: Lease[Any]) -> float:
     return lease.last_used
 
 

@@ -14,6 +14,7 @@ import os
 import random
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -56,12 +57,16 @@ class LockPair:
         """The lock objects, for the clean-up after a fork."""
         return (self._turnstile, self._owner)
 
-    def acquire(self, what: str, timeout: float) -> None:
+    def acquire(self, what: str, timeout: float, *, unless: Callable[[], bool] | None = None) -> bool:
         """Wait at the turnstile, then for the owner lock, and leave a note of who holds it.
 
         Args:
             what: Names the resource in the error, such as `agent 'ci'`.
             timeout: Seconds to wait; 0 tries once.
+            unless: Asked while waiting: when it is true there is no need to wait any longer.
+
+        Returns:
+            Whether the locks were acquired; `False` only because of `unless`.
 
         Raises:
             StoreLockedError: Somebody else held it all the time.
@@ -71,8 +76,9 @@ class LockPair:
         with translated_os(self._folder):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
-                self._poll(self._turnstile, what, deadline, timeout)
-                self._poll(self._owner, what, deadline, timeout)
+                for lock in (self._turnstile, self._owner):
+                    if not self._poll(lock, what, deadline, timeout, unless):
+                        return False
             finally:
                 self._turnstile.release(force=True)
             try:
@@ -80,6 +86,7 @@ class LockPair:
             except BaseException:
                 self._owner.release(force=True)
                 raise
+        return True
 
     def release(self) -> None:
         """Remove the note and let go."""
@@ -104,7 +111,9 @@ class LockPair:
         except (OSError, ValueError, KeyError, TypeError):  # absent, or being written at this moment
             return None
 
-    def _poll(self, lock: FileLock, what: str, deadline: float, timeout: float) -> None:
+    def _poll(
+        self, lock: FileLock, what: str, deadline: float, timeout: float, unless: Callable[[], bool] | None
+    ) -> bool:
         while True:
             try:
                 lock.acquire(timeout=0)
@@ -112,8 +121,10 @@ class LockPair:
                 if time.monotonic() >= deadline:
                     raise self._locked(what, timeout) from None
                 time.sleep(_POLL * random.uniform(0.5, 1.5))  # noqa: S311 - spreads processes that wait in step
+                if unless is not None and unless():
+                    return False
             else:
-                return
+                return True
 
     def _locked(self, what: str, timeout: float) -> StoreLockedError:
         holder = self.holder()

@@ -71,6 +71,6 @@ def fence_one(memory: Memory, *, number: int | None = None, text: str | None = N
 def neutralised(text: str) -> str:
     """Return a text in which nothing reads as one of the marks: their opening bracket is swapped for another.
 
-    All else stays. Spellings that only look like a mark count too: other cases, wide brackets, invisible characters within.
+    All else stays. What only looks like a mark counts too: other cases, wide brackets, invisible characters.
     """
     return _MARK.sub("\u2039", text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -24,7 +24,12 @@ class Verbs(Protocol):
     def remember_many(self, drafts: Iterable[Draft], *, dry_run: bool = False) -> list[Receipt]: ...
 
     def edit(
-        self, id: str, *, reason: str = "", expected_version: int | None = None, **changes: Any  # noqa: A002
+        self,
+        id: str,
+        *,
+        reason: str = "",
+        expected_version: int | None = None,
+        **changes: Any,  # noqa: A002
     ) -> Receipt: ...
 
     def supersede(self, old: str, new: str, *, reason: str = "") -> Receipt: ...
@@ -34,3 +39,5 @@ class Verbs(Protocol):
     def show(self, id: str) -> Memory: ...  # noqa: A002
 
     def history(self, id: str) -> list[Memory]: ...  # noqa: A002
+
+    def export(self) -> Iterator[str]: ...

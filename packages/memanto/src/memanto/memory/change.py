@@ -13,6 +13,7 @@ from uuid import UUID
 from memanto.engine.port import SparseVector, Vector
 from memanto.errors import InvalidInputError, NotFoundError, VersionConflictError
 from memanto.ids import version_point_id
+from memanto.memory.fencing import refuse_fenced
 from memanto.memory.namespace import Namespace
 from memanto.memory.prepare import default_title, indexed_text
 from memanto.memory.redaction import redact_draft
@@ -86,6 +87,8 @@ class Editor:
         head = self._head(memory_id, expected_version)
         if head.status is Status.FORGOTTEN:
             raise InvalidInputError(f"memory {head.id} was forgotten", hint="remember its text anew")
+        if isinstance(changes.get("content"), str):
+            refuse_fenced(changes["content"])
         if "content" in changes and (head.parts or head.part):
             raise InvalidInputError(
                 f"memory {head.id} belongs to a text that was split", hint="remember the new text, then expire this one"

@@ -10,6 +10,7 @@ from typing import Final
 from memanto.errors import InvalidInputError
 from memanto.ids import new_memory_id
 from memanto.memory.classify import GUESS_FACTOR, classify
+from memanto.memory.fencing import refuse_fenced
 from memanto.memory.namespace import Meta, Namespace
 from memanto.memory.redaction import redact_draft
 from memanto.memory.splitting import split
@@ -90,6 +91,7 @@ def _prepare_one(draft: Draft, defaults: Defaults, namespace: Namespace, meta: M
     redacted, redactions = redact_draft(check_draft(draft))
     checked = check_draft(redacted)
     text = checked.content
+    refuse_fenced(text)
     texts = tuple(split(text)) if len(text) > MAX_CONTENT else (text,)
     if len(texts) > 1 and checked.key is not None:
         raise InvalidInputError(

@@ -40,6 +40,7 @@ class Request:
         min_similarity: Cosine in -1..1 that a result must reach, or `None`.
         budget_tokens: Bound on the results' text, or `None`; results that do not fit are left out.
         reranker: Judges the best candidates, or `None`.
+        words_only: Leave meaning out, so that no embedder is needed.
     """
 
     query: str | None
@@ -48,6 +49,7 @@ class Request:
     min_similarity: float | None = None
     budget_tokens: int | None = None
     reranker: Reranker | None = None
+    words_only: bool = False
 
 
 class Reader:
@@ -92,7 +94,10 @@ class Reader:
     def _best(self, request: Request, query: str, now: datetime) -> list[Recollection]:
         check_query(query)
         metas = [namespace.meta() for namespace, _ in self._sources]
-        vectors = [space.encode_query(query, meta) for (_, space), meta in zip(self._sources, metas, strict=True)]
+        vectors = [
+            None if request.words_only else space.encode_query(query, meta)
+            for (_, space), meta in zip(self._sources, metas, strict=True)
+        ]
         found: dict[UUID, Namespace] = {}
         dense: list[Candidate] = []
         lexical: list[Candidate] = []

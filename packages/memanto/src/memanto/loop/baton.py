@@ -1,0 +1,203 @@
+"""The session handoff: seven fields that one shift leaves for the next, read from any spelling of them.
+
+Reading is tolerant (one line with bars, or lines; other names for the fields; fields missing), writing is
+canonical, and reading what was written gives the same fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Final
+
+from memanto.memory.classify import is_baton
+
+HEADING: Final = "SESSION HANDOFF"
+MAIN: Final = "main"
+"""The lane of a baton that names none."""
+
+LABELS: Final = {
+    "goal": "Goal",
+    "done": "Done",
+    "state": "State",
+    "next": "Next",
+    "blockers": "Blockers",
+    "artifacts": "Artifacts",
+    "do_not_redo": "Do NOT redo",
+}
+"""The seven fields in order, with the words they are written under."""
+
+_NAMES: Final = {
+    "goal": r"(?:overall\s+)?(?:goal|objective)",
+    "done": r"(?:done|completed|finished)(?:\s+so\s+far|\s+steps)?",
+    "state": r"(?:current\s+)?(?:state|status)",
+    "next": r"next(?:\s+(?:steps?|actions?|up))?",
+    "blockers": r"(?:open\s+)?(?:blockers?|blocked(?:\s+(?:by|on))?)",
+    "artifacts": r"artifacts?(?:\s+(?:written|created))?|files(?:\s+written)?",
+    "do_not_redo": r"(?:do\s+not|do[-\s]?n[o']t|never|not\s+to)[-\s]+(?:redo|repeat|re-?run)",
+}
+_NAME: Final = "|".join(f"(?P<{name}>{pattern})" for name, pattern in _NAMES.items())
+_LABEL: Final = rf"[\s>*#-]*(?:{_NAME})\**\s*[:=\uff1a]\**[^\S\n]*"
+_ON_LINES: Final = re.compile(rf"\n{_LABEL}", re.IGNORECASE)
+_ANYWHERE: Final = re.compile(rf"[|\n]{_LABEL}", re.IGNORECASE)
+_LIKE_LABEL: Final = re.compile(_LABEL, re.IGNORECASE)
+_HEAD: Final = re.compile(
+    r"^\W*(?:session[\s_-]*)?handoff\b[\s*]*(?:\[(?P<lane>[^\[\]\n]+)\])?[\s:.*|\u2013\u2014-]*", re.IGNORECASE
+)
+_BULLET: Final = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+")
+_SEPARATOR: Final = re.compile(r"[;,]")
+_NOTHING: Final = frozenset({"none", "nothing", "n/a", "na", "-", "\u2013", "\u2014", "no"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baton:
+    """What one shift hands to the next. Texts are single lines; empty where nothing was said.
+
+    Attributes:
+        goal: The overall objective.
+        done: Completed steps.
+        state: Where things stand.
+        next: What to do next.
+        blockers: What is unresolved.
+        artifacts: Paths and ids of what was made.
+        do_not_redo: Steps that must not be done again.
+    """
+
+    goal: str = ""
+    done: tuple[str, ...] = ()
+    state: str = ""
+    next: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    do_not_redo: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the shift has nothing to tell: no field but the goal is filled."""
+        return self.weight == 0
+
+    @property
+    def weight(self) -> int:
+        """Number of things told beside the goal."""
+        return bool(self.state) + sum(
+            len(items) for items in (self.done, self.next, self.blockers, self.artifacts, self.do_not_redo)
+        )
+
+    def text(self, lane: str | None = None) -> str:
+        """Return the canonical text: the heading, then one line per field, or one per item where it has several.
+
+        The lane, where it is not the main one, stands in brackets behind the heading.
+        """
+        lines = [HEADING if lane is None else f"{HEADING} [{lane}]"]
+        for name, label in LABELS.items():
+            value = getattr(self, name)
+            items = (value,) if isinstance(value, str) and value else value
+            if isinstance(value, str) or (len(items) == 1 and not _needs_bullet(items[0])):
+                lines += [f"{label}: {item}" for item in items]
+            elif items:
+                lines += [f"{label}:", *(f"- {item}" for item in items)]
+        return "\n".join(lines)
+
+
+def make_baton(**given: str | Iterable[str] | None) -> Baton:
+    """Return a baton with its texts put on single lines and blank ones left out.
+
+    An item that opens like a field ("Next: …") gets a dash for its colon, so that it stays an item.
+    """
+    lists = {field.name for field in fields(Baton)} - {"goal", "state"}
+    values: dict[str, str | tuple[str, ...]] = {}
+    for name, value in given.items():
+        items = (value,) if isinstance(value, str) else tuple(value or ())
+        clean = [line for line in (_one_line(item) for item in items) if line]
+        values[name] = tuple(map(_unlike_label, clean)) if name in lists else " ".join(clean)
+    return Baton(**values)  # type: ignore[arg-type]  # an unknown name is a TypeError, as for any call
+
+
+def parse_baton(text: str) -> Baton | None:
+    """Return the fields of a session handoff, or `None` when the text is none.
+
+    A bar or a line break that no field's name follows belongs to the text before it; where the heading has a line
+    of its own, so do all bars. What stands before the first
+    field counts as the state, so nothing is lost. A list field's
+    lines are its items; on a single line it is cut at `;`, artifacts and do-not-redo also at commas outside brackets.
+    """
+    if not is_baton(text):
+        return None
+    head = _HEAD.match(text)
+    body = text[head.end() :] if head is not None else text
+    in_lines = head is not None and "\n" in head[0]
+    body = f"\n{body}"
+    found = list((_ON_LINES if in_lines else _ANYWHERE).finditer(body))
+    values: dict[str, list[str]] = {}
+    lead = (body[: found[0].start()] if found else body).strip(" \n|")
+    if lead:
+        values["state"] = [lead]
+    ends = [later.start() for later in found[1:]] + [len(body)]
+    for match, end in zip(found, ends, strict=False):
+        name = str(match.lastgroup)
+        values.setdefault(name, []).extend(_items(name, body[match.end() : end]))
+    return make_baton(**values)
+
+
+def lane_of(text: str) -> str:
+    """Return the lane that a handoff names in its heading, else the main one."""
+    found = _HEAD.match(text)
+    return (found["lane"].strip() if found is not None and found["lane"] else "") or MAIN
+
+
+def _items(name: str, raw: str) -> Iterator[str]:
+    value = raw.strip(" \n\t|")
+    lines = [line for line in value.split("\n") if line.strip()]
+    if name in {"goal", "state"}:
+        yield " ".join(_BULLET.sub("", line) for line in lines)
+    elif lines and _BULLET.match(lines[0]):
+        yield from _bulleted(lines)
+    elif len(lines) > 1:
+        yield from lines
+    else:
+        yield from _split(value, commas=name in {"artifacts", "do_not_redo"})
+
+
+def _bulleted(lines: list[str]) -> Iterator[str]:
+    item = ""
+    for line in lines:
+        if _BULLET.match(line):
+            if item:
+                yield item
+            item = _BULLET.sub("", line)
+        else:
+            item = f"{item} {line}"
+    if item:
+        yield item
+
+
+def _split(text: str, *, commas: bool) -> Iterator[str]:
+    depth, start = 0, 0
+    for index, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        ends = character == ";" or (commas and character == "," and text[index + 1 : index + 2] in {" ", ""})
+        if ends and depth <= 0:
+            yield text[start:index]
+            start = index + 1
+    yield text[start:]
+
+
+def _needs_bullet(item: str) -> bool:
+    return _SEPARATOR.search(item) is not None
+
+
+def _unlike_label(item: str) -> str:
+    found = _LIKE_LABEL.match(item)
+    if found is None:
+        return item
+    name = found[0].rstrip(" *:=\uff1a")
+    return f"{name} - {item[found.end() :]}".strip(" -")
+
+
+def _one_line(text: str) -> str:
+    """Return a text on one line, without a bullet; `""` for one that only says that there is nothing."""
+    line = " ".join(text.split()).strip("| ")
+    while _BULLET.match(line):
+        line = _BULLET.sub("", line).strip("| ")
+    return "" if line.casefold().rstrip(".") in _NOTHING else line

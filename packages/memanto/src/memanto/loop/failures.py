@@ -1,0 +1,175 @@
+"""Failure records: what went wrong, why, and what to do instead, phrased as a trigger.
+
+A record is an `error` memory. Its text reads "When X, do Y — root cause: Z"; the six fields are kept in its
+metadata under `failure`. A plain text of that form is a trigger too: it is read, not rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+from memanto.errors import InvalidInputError
+from memanto.loop.port import Verbs
+from memanto.models import Draft, Memory, MemoryType, Provenance, Receipt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRecord:
+    """The six fields of a failure record; empty where nothing is known.
+
+    Attributes:
+        task_type: What kind of task it was.
+        attempted: The action that was tried.
+        wrong: What was seen to go wrong.
+        cause: The root cause, once it is known.
+        fix: The correction that worked.
+        trigger: "When you see X, do Y instead", or just X.
+    """
+
+    task_type: str = ""
+    attempted: str = ""
+    wrong: str = ""
+    cause: str = ""
+    fix: str = ""
+    trigger: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A trigger taken apart: in which situation, what to do, and why; empty where the text does not say."""
+
+    when: str
+    do: str = ""
+    cause: str = ""
+
+
+_OPENING: Final = re.compile(
+    r"^\s*(?:when(?:ever)?(?:\s+you\s+see)?|if|once|wenn|falls|sobald|quand|lorsque|lorsqu'|si|cuando)\s+",
+    re.IGNORECASE,
+)
+_DASH: Final = r"(?:\s+-{1,2}\s+|\s*[\u2013\u2014]\s*|[.;,(]\s+|\s*\(\s*|\s*\n\s*|\s+)"
+_CAUSE: Final = re.compile(
+    rf"{_DASH}(?:root\s+cause|ursache|grund|cause(?:\s+racine)?|causa(?:\s+ra[ií]z)?)\s*[:=]\s*", re.IGNORECASE
+)
+_BECAUSE: Final = re.compile(r",?\s+(?:because|since|weil|denn|parce\s+qu[e'’]|car|porque|ya que)\s+", re.IGNORECASE)  # noqa: RUF001
+_THEN: Final = re.compile(r"[,:]?\s+(?:then|dann|alors|entonces)\s+", re.IGNORECASE)
+_COMMA: Final = re.compile(r"(?:,|\s+[\u2013\u2014-]|:)\s+")
+_QUOTED: Final = re.compile(
+    r"`[^`\n]+`|\"[^\"\n]+\"|\u201c[^\u201d\n]+\u201d|(?<!\w)'[^'\n]+'(?!\w)|\u2018[^\u2019\n]+\u2019|\([^()\n]*\)|\u00ab[^\u00bb\n]+\u00bb"
+)
+
+
+def parse_rule(text: str) -> Rule | None:
+    """Return the parts of a text that is phrased as a trigger, or `None` when it is not.
+
+    Understood: "When X, do Y — root cause: Z" with any dash, a full stop or brackets before the cause; "If X then Y
+    because Z"; the same in German, French and Spanish. Commas inside quotes and brackets do not end X.
+    """
+    opening = _OPENING.match(text)
+    if opening is None:
+        return None
+    body, cause = _cut_cause(text[opening.end() :].strip())
+    shielded = _QUOTED.sub(lambda match: "\0" * len(match[0]), body)
+    cut = _THEN.search(shielded) or _COMMA.search(shielded)
+    if cut is None:
+        return Rule(when=body.rstrip(" .")) if body.strip(" .") else None
+    when, do = body[: cut.start()].strip(), body[cut.end() :].strip()
+    return Rule(when=when, do=_THEN.sub("", f" {do}", count=1).strip(), cause=cause) if when and do else None
+
+
+def _cut_cause(text: str) -> tuple[str, str]:
+    """Return a text without its cause, and the cause."""
+    shielded = re.sub(r"`[^`]*`|\"[^\"]*\"", lambda match: "\0" * len(match[0]), text)
+    found = _CAUSE.search(shielded) or _BECAUSE.search(shielded)
+    if found is None:
+        return text, ""
+    return text[: found.start()].rstrip(" ,;(-\u2013\u2014"), text[found.end() :].strip().rstrip(")").strip()
+
+
+def record_of(memory: Memory) -> FailureRecord | None:
+    """Return the record kept with a memory, or `None` when it was stored as plain text."""
+    stored = memory.metadata.get("failure")
+    if not isinstance(stored, Mapping):
+        return None
+    names = {field.name for field in fields(FailureRecord)}
+    return FailureRecord(**{name: str(value) for name, value in stored.items() if name in names})
+
+
+def rule_of(memory: Memory) -> Rule:
+    """Return an error memory as a rule; one that is not phrased as a trigger is its own condition."""
+    record = record_of(memory)
+    rule = parse_rule(memory.content)
+    if record is None:
+        return rule or Rule(when=memory.content)
+    when = rule.when if rule is not None else _condition(record)
+    return Rule(
+        when=when, do=record.fix or (rule.do if rule else ""), cause=record.cause or (rule.cause if rule else "")
+    )
+
+
+def record_failure(
+    verbs: Verbs,
+    record: FailureRecord,
+    *,
+    confidence: float | None = None,
+    provenance: Provenance | str | None = Provenance.OBSERVED,
+    tags: tuple[str, ...] = (),
+    source: str | None = None,
+    run_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Receipt:
+    """Store a failure record as an `error` memory phrased as a trigger.
+
+    Raises:
+        InvalidInputError: It says neither in which situation it applies nor what to do then.
+    """
+    from memanto.memory.validation import coerce_provenance
+
+    clean = FailureRecord(**{name: " ".join(value.split()) for name, value in asdict(record).items()})
+    draft = Draft(
+        content=trigger_text(clean),
+        type=MemoryType.ERROR,
+        confidence=confidence,
+        provenance=None if provenance is None else coerce_provenance(provenance),
+        tags=tags,
+        source=source,
+        run_id=run_id,
+        metadata={**(metadata or {}), "failure": {name: value for name, value in asdict(clean).items() if value}},
+    )
+    return verbs.remember(draft)
+
+
+def trigger_text(record: FailureRecord) -> str:
+    """Return the sentence that a record is stored as.
+
+    Raises:
+        InvalidInputError: The situation or the correction is missing.
+    """
+    given = parse_rule(record.trigger) if record.trigger else None
+    when = given.when if given is not None else record.trigger or _condition(record)
+    do = (given.do if given is not None else "") or record.fix
+    if not when:
+        raise InvalidInputError(
+            "a failure record needs the situation it applies to",
+            hint="give a trigger, or what was attempted and what went wrong",
+        )
+    if not do:
+        if not record.attempted:
+            raise InvalidInputError(
+                f"the failure {when[:60]!r} says nothing to do differently",
+                hint="give the fix, or what was attempted and must not be repeated",
+            )
+        do = f"do not repeat it as it was: {record.attempted.rstrip('.')}"
+    cause = record.cause or (given.cause if given is not None else "")
+    head = f"When {when.rstrip(' .,')}, {do.rstrip(' .')}"
+    return f"{head} \u2014 root cause: {cause.rstrip(' .')}" if cause else head
+
+
+def _condition(record: FailureRecord) -> str:
+    attempted, wrong = record.attempted.rstrip(" ."), record.wrong.rstrip(" .")
+    if attempted and wrong:
+        return f"{attempted} ends in {wrong}"
+    return wrong or attempted or (f"a task is of type {record.task_type}" if record.task_type and record.fix else "")
