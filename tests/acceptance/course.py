@@ -65,10 +65,13 @@ CHECK = (
 )
 CHECKLIST = "Based on memory, what worked before and what should I avoid this run?"
 
+ANSWERS: Final[dict[str, list[str]]] = {
+    "answer before planning": ["answer", PLANNING],
+    "answer as a memory check": ["answer", CHECK],
+    "answer of the checklist": ["answer", CHECKLIST],
+}
+
 LATER: Final[dict[str, list[list[str]]]] = {
-    "answer before planning": [["answer", PLANNING]],
-    "answer as a memory check": [["answer", CHECK]],
-    "answer of the checklist": [["answer", CHECKLIST]],
     "daily summary": [["daily-summary"]],
     "conflicts": [["conflicts"]],
     "daily summary, then conflicts": [["daily-summary"], ["conflicts"]],

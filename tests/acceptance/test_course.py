@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.acceptance.cli_kit import Cli, Outcome
 from tests.acceptance.course import (
+    ANSWERS,
     BATON,
     FAILURE,
     GOAL,
@@ -156,6 +157,68 @@ def test_as_of_answers_what_was_believed_then_whatever_was_edited_since(cli: Cli
     assert texts(cli.done(*asked, "--as-of", "2026-06-20")) == ["The database we use is MySQL 8"]
     assert texts(cli.done(*asked)) == ["The database we use is MySQL 8.4"]
     assert texts(cli.done(*asked, "--as-of", "2026-05-01")) == []
+
+
+# -- answers ----------------------------------------------------------------------------------------
+def asked(name: str, cli: Cli) -> dict[str, Any]:
+    """Ask one of the course's questions; the agent is named because the checklist activated another one."""
+    return cli.done(*ANSWERS[name], "--agent", "nightly-reconciler", "--json").json
+
+
+def cited(answer: Mapping[str, Any]) -> list[str]:
+    return [one["quote"] for one in answer["citations"]]
+
+
+@pytest.mark.usefixtures("course")
+def test_an_answer_before_planning_cites_the_path_and_the_mistake(cli: Cli) -> None:
+    answer = asked("answer before planning", cli)
+    path, mistakes = answer["parts"]
+    assert (path["kind"], mistakes["kind"]) == ("path", "failure")
+    assert path["answered"] and mistakes["answered"]
+    assert {LEARNING, FAILURE} <= set(cited(answer))
+    assert answer["missing"] == [] and not answer["abstained"]
+
+
+@pytest.mark.usefixtures("course")
+def test_an_answer_as_a_memory_check_cites_a_goal_and_an_error_and_names_the_missing_run(cli: Cli) -> None:
+    answer = asked("answer as a memory check", cli)
+    assert [one["type"] for one in answer["citations"]] == ["goal", "error"]
+    assert cited(answer) == [GOAL, FAILURE]
+    assert answer["missing"] == ["what did the last reconciliation run conclude"]
+    assert "Memory has nothing on: what did the last reconciliation run conclude." in answer["text"]
+
+
+@pytest.mark.usefixtures("course")
+def test_an_answer_as_a_memory_check_cites_the_last_run_once_there_is_one(cli: Cli) -> None:
+    agent = ("--agent", "runs")
+    cli.done("agent", "create", "runs")
+    for text, kind in ((GOAL, "goal"), (FAILURE, "error")):
+        cli.remember(text, "--type", kind, *agent)
+    cli.remember(
+        "Nightly reconciliation run of Monday concluded: 12 deltas, root pull was stale", "--type", "event", *agent
+    )
+    last = "Nightly reconciliation run of Tuesday concluded: 0 deltas after the re-pull"
+    cli.remember(last, "--type", "event", *agent)
+    cli.remember("Deploy of the web shop finished", "--type", "event", *agent)
+    answer = cli.done(*ANSWERS["answer as a memory check"], *agent, "--json").json
+    assert cited(answer) == [GOAL, last, FAILURE]
+    assert answer["missing"] == []
+
+
+@pytest.mark.usefixtures("course")
+def test_an_answer_of_the_checklist_says_what_worked_and_what_to_avoid(cli: Cli) -> None:
+    answer = asked("answer of the checklist", cli)
+    assert [part["answered"] for part in answer["parts"]] == [True, True]
+    assert {LEARNING, FAILURE} <= set(cited(answer))
+    assert TEMPLATE.strip() not in cited(answer)
+
+
+@pytest.mark.usefixtures("course")
+def test_an_answer_prints_each_cited_memory_with_id_date_and_confidence(cli: Cli) -> None:
+    shown = cli.done(*ANSWERS["answer as a memory check"], "--agent", "nightly-reconciler").out
+    error = shown.split("[2] ")[-1]
+    assert "error" in error and "confidence 0.95" in error
+    assert f"{datetime.now(UTC):%Y-%m-%d}" in error
 
 
 # -- on-prem ----------------------------------------------------------------------------------------

@@ -133,7 +133,9 @@ def _ask(pool: Pool, embedder: RememberingEmbedder, reranker: RememberingReranke
             judged = store.search(query.text, rerank=True) if reranker is not None else None
             gold = {same[place] for place in query.gold}
             found = bool(gold & set((judged or plain).places[:5]))
-            yield Asked(query.text, bool(gold), found, _signals(query.text, plain.hits, judged and judged.hits))
+            yield Asked(
+                query.text, bool(gold), found, _signals(query.text, plain.hits, None if judged is None else judged.hits)
+            )
 
 
 def _own(embedder: RememberingEmbedder, reranker: RememberingReranker | None) -> Iterator[Asked]:

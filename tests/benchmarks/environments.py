@@ -24,16 +24,17 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memanto-benchmarks"
 
 
-def python_for(rival: str, cache: Path | None = None) -> Path:
+def python_for(rival: str, cache: Path | None = None, *, make: bool = True) -> Path:
     """Return the interpreter that has a rival's pinned packages, made when it is not there yet.
 
     Args:
         rival: Names `requirements/<rival>.txt`. The folder's name holds a digest of that file and the version
             of Python, so a changed pin makes a new environment.
         cache: Folder for environments; the user's cache by default.
+        make: Whether to take the minutes it may need to make one.
 
     Raises:
-        NoEnvironment: The packages could not be installed.
+        NoEnvironment: The packages could not be installed, or were not and `make` is off.
     """
     pins = REQUIREMENTS / f"{rival}.txt"
     label = hashlib.blake2b(pins.read_bytes() + sys.version.encode(), digest_size=4).hexdigest()
@@ -42,6 +43,8 @@ def python_for(rival: str, cache: Path | None = None) -> Path:
     ready = folder / "ready"
     if ready.exists():
         return python
+    if not make:
+        raise NoEnvironment("its environment is not made yet; `python -m tests.benchmarks.environments` makes all")
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     venv.create(folder, with_pip=True)

@@ -18,7 +18,7 @@ from tests.benchmarks.retrieval_page import page
 from tests.benchmarks.stores import DEPTH, FilledStore, Found, tokens
 
 ARMS = ("grep", "BM25", "dense", "hybrid", "hybrid + cross-encoder", "full context")
-QUICK_QUERIES = 60
+QUICK_QUERIES = 30
 """Questions of the sample that a quick run asks."""
 
 _WORD = re.compile(r"\w+")
@@ -54,7 +54,7 @@ def measure(bench: Bench) -> Figures:
 
 def _sample(bench: Bench, embedder: RememberingEmbedder | None, reranker: RememberingReranker | None) -> Figures:
     pool = datasets.locomo(bench)[0]
-    step = max(1, len(pool.queries) // QUICK_QUERIES)
+    step = -(-len(pool.queries) // QUICK_QUERIES)
     some = Pool(pool.name, pool.texts, pool.sessions, pool.queries[::step])
     return _figures(_ask(some, embedder, reranker))
 

@@ -112,12 +112,13 @@ class FilledStore:
 class SpyStore:
     """A throw-away store whose engine notes the candidates that each search returned."""
 
-    durability = "log"
-
     def __init__(self) -> None:
         self._inner = InMemory()
         self.engine: Engine | None = None
         self.lists: dict[str, list[Candidate]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     def connect(self, clock: Callable[[], datetime]) -> Engine:
         self.engine = self._inner.connect(clock)

@@ -7,15 +7,14 @@ notes every act in a file that only the judge reads. A session is a process that
 beforehand, between any two of its writes; whatever it was about to do is written down first, so the next session may
 look (not act) at that one unit.
 
-Arms: `memory` (this project: each prompt is pins, baton, open units, decisions, last outcomes), `transcript` (all of
-it, saved and read again), `window` (its newest N tokens, saved too), `window, unsaved` (what the process held).
+Arms: `memory` (this project: each prompt is pins, baton, open units, recalled decisions, last outcomes), `transcript`
+(all of it, saved and read again), `window` (its newest N tokens, saved too), `window, unsaved` (what the process held).
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import random
 import re
@@ -29,13 +28,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
+from tests.benchmarks import plot
 from tests.benchmarks.harness import ROOT, Bench, Figures, table
 
 from memanto import Embedded, Memanto
 from memanto.loop.run import Run
 from memanto.loop.statistics import trend
 from memanto.memory.recall import tokens
-from memanto.testing import HashEmbedder
 
 STEPS: Final = 500
 WINDOW: Final = 4_000
@@ -270,9 +269,9 @@ class Remembering:
 
     def _window(self) -> str:
         opened = [hit.memory.content for hit in reversed(self._memory.recall(tags=["open"], limit=5))]
-        kinds = " ".join(dict.fromkeys(line.split()[2] for line in opened))
-        asked = f"how is a unit of class {kinds} treated"
-        decisions = [hit.memory.content for hit in self._run.recall(asked, types=["decision"], limit=5)]
+        kind = opened[-1].split()[2] if opened else self._world.start[1]
+        asked = self._run.recall(f"how is a unit of class {kind} treated", types=["decision"], limit=3)
+        decisions = [hit.memory.content for hit in asked]
         outcomes = [step.outcome for step in self._run.steps[-3:]]
         return "\n".join([*self._memory.pins().lines(), self._baton, *outcomes, *decisions, *opened])
 
@@ -309,7 +308,7 @@ def child(arguments: argparse.Namespace) -> None:
     world = World(arguments.size, arguments.seed, folder / "acts")
     life = Life(arguments.number, arguments.seed, arguments.left, folder / "prompts")
     if arguments.arm == "memory":
-        with Memanto("crawler", store=Embedded(folder / "store"), embedder=HashEmbedder()) as memory:
+        with Memanto("crawler", store=Embedded(folder / "store"), embedder=None) as memory:
             Remembering(memory, world, arguments.size, life).work()
         return
     saved = None if arguments.arm == "window, unsaved" else folder / "transcript"
@@ -425,18 +424,19 @@ def section(found: Mapping[str, Any]) -> str:
 
 
 _TEXT: Final = """\
-A scripted agent has {size} units of work and {size} acts to do them in. Doing a unit shows which others there are; how a
-class of units is treated is chosen by the agent once and must be kept to. The agent is a pure function of the text in
-its window, and its process dies by `os._exit` after {life} steps on average, between any two writes. Where one seed's value
-differs from another's, both are given. Prompts are counted in tokens of four bytes; the window holds {window}.
+A scripted agent has {size} units of work and {size} acts to do them in. Doing a unit shows which others there are;
+how a class of units is treated is chosen by the agent once and must be kept to. The agent is a pure function of the
+text in its window, and its process dies by `os._exit` after {life} steps on average, between any two writes. Where
+seeds differ, each one's value is given. Prompts are counted in tokens of four bytes; the window holds {window}.
 
 {table}
 
 ![Prompt tokens per step, by arm](loop-survival.svg)
 
-- *memory*: each prompt is made of pins, baton, the newest open units, the decisions on their classes and the last
-  outcomes, all recalled. *transcript*: all that happened, saved to disk and read again, whatever its size. *window*:
-  the newest part of that which fits. *window, unsaved*: the same, held by the process alone.
+- *memory*: each prompt is made of pins, baton, the newest open units, what recall finds on how to treat the class of
+  the newest, and the last outcomes. Words alone are searched; no model is loaded. *transcript*: all that happened,
+  saved to disk and read again, whatever its size. *window*: the newest part of that which fits. *window, unsaved*: the
+  same, held by the process alone.
 - All arms write down what they are about to do, and may look at that one unit after a crash.
 - A window that forgets does not know what it has done. It goes round in old units, and treats a class it met
   before as new.
@@ -444,17 +444,14 @@ differs from another's, both are given. Prompts are counted in tokens of four by
 """
 
 
-def plot(found: Mapping[str, Any], panel: Any) -> None:
+def plots(found: Mapping[str, Any]) -> dict[str, str]:
     """Draw prompt tokens per step of the first seed."""
+    series = {}
     for arm, runs in found["arms"].items():
-        series = next(iter(runs.values()))["series"]
-        stride = found["steps"] / max(len(series), 1)
-        panel.plot([stride * index for index in range(len(series))], series, label=arm, linewidth=1.2)
-    panel.axhline(found["window"], color="grey", linestyle=":", linewidth=1)
-    panel.set_yscale("log")
-    panel.set_xlabel("step")
-    panel.set_ylabel("prompt tokens")
-    panel.legend(fontsize="small", frameon=False)
+        sizes = next(iter(runs.values()))["series"]
+        series[arm] = [(found["steps"] * index / len(sizes), size) for index, size in enumerate(sizes)]
+    across, up = plot.Axis("step", 0, found["steps"]), plot.Axis("prompt tokens", 50, log=True)
+    return {"loop-survival.svg": plot.lines("Prompt tokens per step", across, up, series)}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -468,4 +465,3 @@ def _parser() -> argparse.ArgumentParser:
 
 if __name__ == "__main__":
     child(_parser().parse_args())
-    sys.stdout.write(json.dumps({"done": True}) + "\n")

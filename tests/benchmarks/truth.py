@@ -8,7 +8,7 @@ from tests.benchmarks import datasets, timelines, truth_timeqa, truth_updates
 from tests.benchmarks.harness import Bench, Figures, Result, Suite, provenance, register, table
 from tests.benchmarks.models import offline_models
 
-QUICK_TIMELINES = 25
+QUICK_TIMELINES = 15
 
 
 def measure(bench: Bench) -> Figures:

@@ -107,9 +107,9 @@ class Ingested:
                 found.add(Span(memory.valid_from, memory.valid_to, memory.content.partition(": ")[2]))
         return found
 
-    def ask(self, timeline: Timeline, **when: datetime) -> set[Span]:
+    def ask(self, timeline: Timeline, valid_at: datetime, as_of: datetime | None = None) -> set[Span]:
         """Return what the product says of one timeline."""
-        hits = self.memory.recall(tags=[self._name[timeline.id]], limit=100, **when)
+        hits = self.memory.recall(tags=[self._name[timeline.id]], limit=100, valid_at=valid_at, as_of=as_of)
         return self.spans_of(timeline, hits)
 
 

@@ -1,4 +1,8 @@
-"""The engines of the conformance suite: embedded, in-memory server, and a real server when one is named."""
+"""The engines of the conformance suite.
+
+Embedded, embedded with every call sent over the socket of the relay, in-memory server, and a real server when
+one is named.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from tests.core._relay_kit import RelayedEngine
 
 from memanto.engine.edge import EdgeEngine
 from memanto.engine.port import Engine
+from memanto.engine.relay_socket import supported
 from memanto.engine.server import ServerEngine
 from memanto.times import utc_now
 
@@ -24,7 +30,7 @@ class MakeEngine(Protocol):
     def __call__(self, clock: Callable[[], datetime] = utc_now) -> Engine: ...
 
 
-@pytest.fixture(params=["edge", "memory", "server"])
+@pytest.fixture(params=["edge", "relay", "memory", "server"])
 def make_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeEngine]:
     """A maker of opened engines, each with a store of its own, all closed and removed afterwards."""
     kind: str = request.param
@@ -33,10 +39,15 @@ def make_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make
     if kind == "server" and SERVER_URL not in os.environ:
         pytest.skip(f"no real Qdrant server: set {SERVER_URL} (and {SERVER_KEY}) to run this on one")
 
+    if kind == "relay" and not supported():
+        pytest.skip("no Unix domain sockets here: processes take turns")
+
     def make(clock: Callable[[], datetime] = utc_now) -> Engine:
         engine: Engine
         if kind == "edge":
             engine = EdgeEngine(tmp_path / f"store-{len(made)}", clock=clock)
+        elif kind == "relay":
+            engine = RelayedEngine(tmp_path / f"store-{len(made)}", clock=clock)
         elif kind == "memory":
             engine = ServerEngine(":memory:", clock=clock)
         else:

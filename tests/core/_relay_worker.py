@@ -12,7 +12,7 @@ import time
 import warnings
 from pathlib import Path
 
-from tests.core._edge_worker import AGENT, new, point_id
+from _edge_worker import AGENT, new, point_id
 
 from memanto.engine import relay_server
 from memanto.engine.edge import EdgeEngine

@@ -97,6 +97,12 @@ def test_every_setting_but_home_has_a_variable_and_empty_ones_do_not_count(home:
         "MEMANTO_EMBED_MODEL_PATH": "models",
         "MEMANTO_DURABILITY": "full",
         "MEMANTO_OFFLINE": "1",
+        "MEMANTO_LLM_BASE_URL": "http://localhost:11434/v1",
+        "MEMANTO_LLM_MODEL": "m",
+        "MEMANTO_LLM_API_KEY_ENV": "MY_OTHER_KEY",
+        "MEMANTO_LLM_TIMEOUT": "30",
+        "MEMANTO_LLM_MAX_TOKENS": "400",
+        "MEMANTO_LLM_CONTEXT_TOKENS": "8192",
     }
     settings = load(home, cwd, environ)
     assert all(settings.origins[name].startswith("environment") for name in SETTING_NAMES)

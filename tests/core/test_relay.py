@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -34,7 +35,7 @@ from tests.core._relay_kit import (
 from memanto.engine import edge_lease, relay_protocol, relay_socket
 from memanto.engine.edge import EdgeEngine
 from memanto.engine.edge_calls import Commit, Count, Replace, Request
-from memanto.engine.port import Point, SparseVector
+from memanto.engine.port import Change, Point, SparseVector
 from memanto.engine.relay_client import RelayClient, Trouble
 from memanto.engine.relay_protocol import Envelope, encode_request, frame
 from memanto.errors import BackendUnavailableError, InvalidInputError, NotFoundError, StoreLockedError
@@ -42,6 +43,16 @@ from memanto.filters import Equals, Where
 
 pytestmark = pytest.mark.skipif(not relay_socket.supported(), reason="no Unix domain sockets: processes take turns")
 EVERYTHING = Where()
+SOCKETS = """
+import os
+import stat
+for number in range(3, 256):
+    try:
+        if stat.S_ISSOCK(os.fstat(number).st_mode):
+            print(number)
+    except OSError:
+        pass
+"""
 
 
 @pytest.fixture
@@ -60,6 +71,13 @@ def programs() -> Iterator[Programs]:
 
 def points(writer: str, count: int) -> list[UUID]:
     return [point_id(writer, number) for number in range(count)]
+
+
+def reachable(path: Path) -> bool:
+    client = RelayClient(path, AGENT)
+    found = client.reachable()
+    client.close()
+    return found
 
 
 # -- the usual case -------------------------------------------------------------------------------------
@@ -96,7 +114,7 @@ def test_an_answer_over_the_socket_equals_the_local_one(root: Path) -> None:
             fields = {"type": rng.choice("ab"), "note": "é\u2028\x00", "deep": {"x": [1, 2.5, None, True, 2**60]}}
             point = Point(point_id("p", number), {"kind": "version", **fields}, {"v": vector}, words)
             engine = rng.choice([local, relayed])
-            assert engine.commit(AGENT, [edge_change(point)])[0]
+            assert engine.commit(AGENT, [Change(point)])[0]
         for _ in range(10):
             vector = [rng.gauss(0, 1) for _ in range(8)]
             words = SparseVector((1, 2, 3), (1.0, 0.5, 0.25))
@@ -111,14 +129,8 @@ def test_an_answer_over_the_socket_equals_the_local_one(root: Path) -> None:
                 lambda e: e.vector_names(AGENT),
             ):
                 assert call(relayed) == call(local)
-        assert relayed.asked > 100
+        assert relayed.asked >= 100
         relayed.close()
-
-
-def edge_change(point: Point):  # noqa: ANN201 - a test's shorthand
-    from memanto.engine.port import Change
-
-    return Change(point)
 
 
 def test_what_is_relayed_with_full_durability_is_flushed_before_it_is_acknowledged(root: Path) -> None:
@@ -266,7 +278,7 @@ def test_what_was_written_and_lost_its_answer_is_recognised_by_its_token(root: P
     with opened(root) as engine:
         lease, clock = lease_of(engine), lambda: datetime(2026, 5, 1, tzinfo=UTC)
 
-        def perform(call: Commit | Replace, incarnation: int | None = None):  # noqa: ANN202
+        def perform(call: Commit | Replace, incarnation: int | None = None):
             return lease.perform(Request(call, incarnation=incarnation), clock, 20, ask=False)
 
         current = engine._place(AGENT).incarnation()
@@ -345,10 +357,8 @@ def test_nonsense_on_the_socket_ends_that_connection_alone(root: Path, said: byt
     with opened(root) as engine, engine.hold(AGENT):
         path = lease_of(engine)._socket
         with raw(path) as good, raw(path, greeted=greeted) as bad:
-            try:
+            with contextlib.suppress(ConnectionError):  # it may be closed before all is said
                 bad.sendall(said)
-            except ConnectionError:
-                pass  # it was closed before all was said
             answer = read_frame(bad)
             assert b"refused" in answer if answer else True
             good.sendall(encode_request(Envelope(Request(Count(EVERYTHING)), 1e12)))
@@ -376,11 +386,11 @@ def test_another_user_is_neither_served_nor_trusted(root: Path, monkeypatch: pyt
     with opened(root) as engine, engine.hold(AGENT):
         path = lease_of(engine)._socket
         monkeypatch.setattr(relay_socket, "peer_user", lambda _: os.geteuid() + 1)
-        assert not RelayClient(path, AGENT).reachable()
+        assert not reachable(path)
         with raw(path, greeted=False) as connected:
             assert read_frame(connected) == b""
         monkeypatch.undo()
-        assert RelayClient(path, AGENT).reachable()
+        assert reachable(path)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell")
@@ -392,12 +402,13 @@ def test_the_system_tells_who_is_at_the_other_end() -> None:
 
 def test_another_version_is_left_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(root) as engine, engine.hold(AGENT):
-        client = RelayClient(lease_of(engine)._socket, AGENT)
-        request = Request(Count(EVERYTHING))
-        assert RelayClient(lease_of(engine)._socket, "other").ask(request, 20) is Trouble.UNFIT
+        path, request = lease_of(engine)._socket, Request(Count(EVERYTHING))
+        assert RelayClient(path, "other").ask(request, 20) is Trouble.UNFIT
+        client = RelayClient(path, AGENT)
         assert client.ask(request, 20).result == 1
+        client.close()
         monkeypatch.setattr("memanto.engine.relay_client.greeting", lambda _: frame({"protocol": 99}))
-        assert RelayClient(lease_of(engine)._socket, AGENT).ask(request, 20) is Trouble.UNFIT
+        assert client.ask(request, 20) is Trouble.UNFIT
 
 
 def test_what_does_not_fit_a_message_waits_for_a_turn(
@@ -438,7 +449,7 @@ def test_what_lies_at_the_sockets_place_does_no_harm(root: Path, programs: Progr
     with opened(root) as engine:
         assert engine.count(AGENT, EVERYTHING) == 1
         assert lease_of(engine).is_mine
-        assert RelayClient(path, AGENT).reachable() == (left != "folder")
+        assert reachable(path) == (left != "folder")
         finish(programs.start("write", root, "b", 2, worker=EDGE_WORKER))
         assert engine.count(AGENT, EVERYTHING) == 3
 
@@ -481,6 +492,5 @@ def test_a_child_of_the_holder_keeps_neither_the_socket_nor_the_locks(root: Path
 def test_starting_a_program_gives_it_no_socket(root: Path) -> None:
     with opened(root) as engine, engine.hold(AGENT):
         engine.count(AGENT, EVERYTHING)
-        listing = "import os; print(sum(os.readlink(f'/dev/fd/{n}').startswith('socket') for n in range(3, 99) if os.path.islink(f'/dev/fd/{n}')))"
-        done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
-        assert done.stdout == "0\n"
+        done = subprocess.run([sys.executable, "-c", SOCKETS], capture_output=True, text=True, check=True)
+        assert done.stdout == ""

@@ -270,7 +270,7 @@ def test_compounding_on_the_command_line_draws_bars_and_refuses_a_number_from_to
     assert "too few runs (4 of 8)" in shell("compounding")
     told = shell("compounding", "--min-runs", "4", "--task-type", "nightly")
     assert "tool calls  5     -2 per run (-2 to -2)" in told
-    assert "█▇▅▃" in told
+    assert "█▆▅▃" in told
     value = shell.json("compounding")
     arm = value["tasks"][0]["arms"][0]  # type: ignore[index]
     assert arm["metrics"]["steps"]["trend"] == {"too_few_runs": 4, "needed": 8}

@@ -91,9 +91,9 @@ def check_sound(memory: Memanto) -> dict[str, Lines]:
         assert numbers == list(range(first, first + len(numbers))), (memory_id, numbers)
         assert [one["version"] for one in these if "retired_at" not in one] == numbers[-1:], memory_id
     listed = [hit.memory.id for hit in memory.recall(everything=True, limit=100)]
-    assert len(listed) == len(set(listed))
+    assert len(listed) == len(set(listed)), listed
     failed = [check for check in memory.doctor() if not check.ok and check.name not in {"disk-space"}]
-    assert failed == []
+    assert failed == [], failed
     return found
 
 

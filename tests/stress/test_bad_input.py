@@ -340,24 +340,24 @@ def test_any_visible_query_is_answered(shared: Memanto, query: str) -> None:
     assert len(shared.recall(query, limit=100)) <= 100
 
 
-def test_every_pair_of_filters_combines(shared: Memanto) -> None:
+def test_every_pair_of_filters_combines(store: Path) -> None:
     """Each filter lets one memory through, so every pair of them does, with a query and without."""
-    now = datetime.now(UTC)
-    filters: dict[str, Any] = {
-        "types": ["fact"], "memory": "semantic", "tags": ["there"], "any_tags": ["there", "nowhere"],
-        "status": ["active"], "min_confidence": 0.5, "min_similarity": -1.0, "since": now - timedelta(days=1),
-        "until": now + timedelta(days=1), "changed_since": now - timedelta(days=1), "as_of": now, "valid_at": now,
-        "source": "user", "key": "there", "everything": True, "agents": ["shared"], "limit": 100, "budget_tokens": 10**6,
-    }  # fmt: skip
-    query: Callable[[str, str], list[str | None]] = lambda a, b: (  # noqa: E731
-        ["there"] if "min_similarity" in {a, b} else [None, "there"]
-    )
-    for one, two in combinations(filters, 2):
-        for words in query(one, two):
-            found = shared.recall(words, **{one: filters[one], two: filters[two]})
-            assert "the one that is there" in [hit.memory.content for hit in found], (words, one, two)
-    [hit] = shared.recall("there", **filters)
-    assert hit.memory.key == "there"
+    with handle(store) as memory:
+        memory.remember("the one that is there", type="fact", tags=["there"], key="there")
+        memory.remember("another", type="event")
+        now = datetime.now(UTC)
+        filters: dict[str, Any] = {
+            "types": ["fact"], "memory": "semantic", "tags": ["there"], "any_tags": ["there", "nowhere"],
+            "status": ["active"], "min_confidence": 0.5, "min_similarity": -1.0, "since": now - timedelta(days=1),
+            "until": now + timedelta(days=1), "changed_since": now - timedelta(days=1), "as_of": now, "valid_at": now,
+            "source": "user", "key": "there", "everything": True, "agents": ["shared"], "limit": 100,
+            "budget_tokens": 10**6,
+        }  # fmt: skip
+        for one, two in combinations(filters, 2):
+            for words in ["there"] if "min_similarity" in {one, two} else [None, "there"]:
+                found = memory.recall(words, **{one: filters[one], two: filters[two]})
+                assert "the one that is there" in [hit.memory.content for hit in found], (words, one, two)
+        assert [hit.memory.key for hit in memory.recall("there", **filters)] == ["there"]
 
 
 def test_tags_are_found_in_whatever_form_they_are_typed(shared: Memanto) -> None:

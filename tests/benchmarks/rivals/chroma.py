@@ -5,7 +5,7 @@ A write is one SQLite transaction in a rollback journal.
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any
 
 import chromadb
 import protocol
@@ -19,7 +19,7 @@ class Store(protocol.Store):
             "memories", metadata={"hnsw:space": "cosine"}, embedding_function=None
         )
 
-    def add(self, items: List[protocol.Item]) -> None:
+    def add(self, items: list[protocol.Item]) -> None:
         self._memories.add(
             ids=[str(number) for number, _, _ in items],
             documents=[text for _, text, _ in items],
@@ -27,7 +27,7 @@ class Store(protocol.Store):
             metadatas=[{"type": kind} for _, _, kind in items],
         )
 
-    def search(self, text: str, limit: int, kind: Optional[str]) -> List[str]:
+    def search(self, text: str, limit: int, kind: str | None) -> list[str]:
         where = None if kind is None else {"type": kind}
         found = self._memories.query(
             query_embeddings=[protocol.vector(text)], n_results=limit, where=where, include=["documents"]

@@ -6,7 +6,7 @@ An acknowledged write is in the log, without fsync; `edge_flushed` flushes after
 from __future__ import annotations
 
 import os
-from typing import Any, List, Optional
+from typing import Any
 
 import protocol
 import qdrant_edge as qe
@@ -23,21 +23,21 @@ class Store(protocol.Store):
         self._shard = qe.EdgeShard.create(path, qe.EdgeConfig(vectors=vectors, max_search_threads=1))
         self._shard.update(qe.UpdateOperation.create_field_index("type", qe.PayloadSchemaType.Keyword))
 
-    def add(self, items: List[protocol.Item]) -> None:
+    def add(self, items: list[protocol.Item]) -> None:
         self._upsert(items)
         self._shard.flush()
 
     def add_one(self, item: protocol.Item) -> None:
         self._upsert([item])
 
-    def _upsert(self, items: List[protocol.Item]) -> None:
+    def _upsert(self, items: list[protocol.Item]) -> None:
         points = [
             qe.Point(number, protocol.vector(text).tolist(), {"text": text, "type": kind})
             for number, text, kind in items
         ]
         self._shard.update(qe.UpdateOperation.upsert_points(points))
 
-    def search(self, text: str, limit: int, kind: Optional[str]) -> List[str]:
+    def search(self, text: str, limit: int, kind: str | None) -> list[str]:
         chosen: Any = None
         if kind is not None:
             chosen = qe.Filter(must=[qe.FieldCondition(key="type", match=qe.MatchValue(kind))])

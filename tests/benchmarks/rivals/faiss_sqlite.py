@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import List, Optional
 
 import faiss
 import numpy as np
@@ -31,14 +30,14 @@ class Store(protocol.Store):
             vectors = np.stack([np.frombuffer(blob, np.float32) for _, blob in rows])
             self._index.add_with_ids(vectors, np.array([number for number, _ in rows], np.int64))
 
-    def add(self, items: List[protocol.Item]) -> None:
+    def add(self, items: list[protocol.Item]) -> None:
         vectors = np.stack([protocol.vector(text) for _, text, _ in items])
         rows = [(*item, row.tobytes()) for item, row in zip(items, vectors)]
         with self._file:
             self._file.executemany("INSERT INTO memory VALUES (?, ?, ?, ?)", rows)
         self._index.add_with_ids(vectors, np.array([number for number, _, _ in items], np.int64))
 
-    def search(self, text: str, limit: int, kind: Optional[str]) -> List[str]:
+    def search(self, text: str, limit: int, kind: str | None) -> list[str]:
         chosen = None
         if kind is not None:
             ids = self._file.execute("SELECT id FROM memory WHERE type = ?", (kind,)).fetchall()

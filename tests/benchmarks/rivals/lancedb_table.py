@@ -5,8 +5,6 @@ A write adds a data file and a version of the manifest.
 
 from __future__ import annotations
 
-from typing import List, Optional
-
 import lancedb
 import protocol
 import pyarrow as pa
@@ -16,12 +14,10 @@ class Store(protocol.Store):
     def __init__(self, folder: str) -> None:
         database = lancedb.connect(folder)
         vectors = pa.list_(pa.float32(), protocol.DIMENSION)
-        schema = pa.schema(
-            [("id", pa.int64()), ("text", pa.string()), ("type", pa.string()), ("vector", vectors)]
-        )
+        schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("type", pa.string()), ("vector", vectors)])
         self._table = database.create_table("memories", schema=schema, exist_ok=True)
 
-    def add(self, items: List[protocol.Item]) -> None:
+    def add(self, items: list[protocol.Item]) -> None:
         self._table.add(
             [
                 {"id": number, "text": text, "type": kind, "vector": protocol.vector(text)}
@@ -29,7 +25,7 @@ class Store(protocol.Store):
             ]
         )
 
-    def search(self, text: str, limit: int, kind: Optional[str]) -> List[str]:
+    def search(self, text: str, limit: int, kind: str | None) -> list[str]:
         query = self._table.search(protocol.vector(text)).distance_type("cosine").limit(limit).select(["text"])
         if kind is not None:
             query = query.where(f"type = '{kind}'", prefilter=True)

@@ -6,7 +6,7 @@ It always filters by user. A write commits to SQLite, once for the history and o
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 import protocol
 
@@ -17,10 +17,10 @@ class GivenVectors:
     class config:
         embedding_dims = protocol.DIMENSION
 
-    def embed(self, text: str, memory_action: Optional[str] = None) -> List[float]:
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         return protocol.vector(text).tolist()
 
-    def embed_batch(self, texts: List[str], memory_action: Optional[str] = None) -> List[List[float]]:
+    def embed_batch(self, texts: list[str], memory_action: str | None = None) -> list[list[float]]:
         return [self.embed(text) for text in texts]
 
 
@@ -44,7 +44,7 @@ class Store(protocol.Store):
         )
         self._memory.embedding_model = GivenVectors()
 
-    def add(self, items: List[protocol.Item]) -> None:
+    def add(self, items: list[protocol.Item]) -> None:
         for item in items:
             self.add_one(item)
 
@@ -52,8 +52,8 @@ class Store(protocol.Store):
         _, text, kind = item
         self._memory.add([{"role": "user", "content": text}], user_id="bench", metadata={"type": kind}, infer=False)
 
-    def search(self, text: str, limit: int, kind: Optional[str]) -> List[str]:
-        filters: Dict[str, str] = {"user_id": "bench"} if kind is None else {"user_id": "bench", "type": kind}
+    def search(self, text: str, limit: int, kind: str | None) -> list[str]:
+        filters: dict[str, str] = {"user_id": "bench"} if kind is None else {"user_id": "bench", "type": kind}
         found = self._memory.search(text, top_k=limit, filters=filters, threshold=0.0)
         return [one["memory"] for one in found["results"]]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Literal, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import protocol
@@ -29,14 +30,14 @@ class Store(protocol.Store):
         store = Embedded(folder, durability=self.durability)
         self._memory = Memanto("bench", store=store, embedder=KnownVectors()).open()
 
-    def add(self, items: List[protocol.Item]) -> None:
+    def add(self, items: list[protocol.Item]) -> None:
         self._memory.remember_many([Draft(content=text, type=MemoryType(kind)) for _, text, kind in items])
 
     def add_one(self, item: protocol.Item) -> None:
         _, text, kind = item
         self._memory.remember(text, type=kind)
 
-    def search(self, text: str, limit: int, kind: Optional[str]) -> List[str]:
+    def search(self, text: str, limit: int, kind: str | None) -> list[str]:
         found = self._memory.recall(text, types=() if kind is None else (kind,), limit=limit)
         return [hit.memory.content for hit in found]
 

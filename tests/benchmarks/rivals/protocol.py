@@ -13,22 +13,58 @@ import json
 import os
 import sys
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 import numpy as np
 
 DIMENSION = 384
-TYPES = (
-    "instruction fact decision goal commitment preference relationship context event learning observation artifact error"
-).split()
-_SUBJECTS = "payments ledger orders auth search billing cache queue worker gateway schema deploy".split()
-_VERBS = "requires prefers uses rejects retries depends-on writes reads owns breaks".split()
-_OBJECTS = "idempotency-keys postgres redis utf8 feature-flags seeds migrations tls webhooks cron".split()
+TYPES = [
+    "instruction",
+    "fact",
+    "decision",
+    "goal",
+    "commitment",
+    "preference",
+    "relationship",
+    "context",
+    "event",
+    "learning",
+    "observation",
+    "artifact",
+    "error",
+]
+_SUBJECTS = [
+    "payments",
+    "ledger",
+    "orders",
+    "auth",
+    "search",
+    "billing",
+    "cache",
+    "queue",
+    "worker",
+    "gateway",
+    "schema",
+    "deploy",
+]
+_VERBS = ["requires", "prefers", "uses", "rejects", "retries", "depends-on", "writes", "reads", "owns", "breaks"]
+_OBJECTS = [
+    "idempotency-keys",
+    "postgres",
+    "redis",
+    "utf8",
+    "feature-flags",
+    "seeds",
+    "migrations",
+    "tls",
+    "webhooks",
+    "cron",
+]
 
-Item = Tuple[int, str, str]
+Item = tuple[int, str, str]
 """Number, text and type of a memory."""
 
-_vectors: Dict[str, np.ndarray] = {}
+_vectors: dict[str, np.ndarray] = {}
 
 
 class Store:
@@ -40,7 +76,7 @@ class Store:
     def __init__(self, folder: str) -> None:
         raise NotImplementedError
 
-    def add(self, items: List[Item]) -> None:
+    def add(self, items: list[Item]) -> None:
         """Store many at once, the way the rival does it best."""
         raise NotImplementedError
 
@@ -48,7 +84,7 @@ class Store:
         """Store one."""
         self.add([item])
 
-    def search(self, text: str, limit: int, kind: Optional[str]) -> List[str]:
+    def search(self, text: str, limit: int, kind: str | None) -> list[str]:
         """Return the texts nearest to this one, of one type only if `kind` is given."""
         raise NotImplementedError
 
@@ -62,7 +98,9 @@ class Store:
 def item(number: int) -> Item:
     """Return the memory with this number: a short sentence, different for each number."""
     subject, verb = _SUBJECTS[number % 12], _VERBS[number // 12 % 10]
-    text = f"memory {number}: the {subject} service {verb} {_OBJECTS[number // 120 % 10]} in run {number * 7919 % 10007}"
+    text = (
+        f"memory {number}: the {subject} service {verb} {_OBJECTS[number // 120 % 10]} in run {number * 7919 % 10007}"
+    )
     return number, text, TYPES[number % 13]
 
 
@@ -97,7 +135,7 @@ class _Session:
         self._folder = folder
         self._store: Any = None
 
-    def do_open(self, probe: Optional[int] = None) -> Dict[str, Any]:
+    def do_open(self, probe: int | None = None) -> dict[str, Any]:
         """Open the folder, and find one memory if a probe is named: a store that loads later has to by then."""
         text = None if probe is None else item(probe)[1]
         if text is not None:
@@ -107,7 +145,7 @@ class _Session:
         found = None if text is None else text in self._store.search(text, 10, None)
         return {"seconds": time.perf_counter() - begun, "found": found}
 
-    def do_add(self, first: int, stop: int) -> Dict[str, Any]:
+    def do_add(self, first: int, stop: int) -> dict[str, Any]:
         items = [item(number) for number in range(first, stop)]
         for _, text, _ in items:
             vector(text)
@@ -117,12 +155,12 @@ class _Session:
         _vectors.clear()
         return {"seconds": seconds}
 
-    def do_settle(self) -> Dict[str, Any]:
+    def do_settle(self) -> dict[str, Any]:
         begun = time.perf_counter()
         self._store.settle()
         return {"seconds": time.perf_counter() - begun}
 
-    def do_write(self, first: int, stop: int) -> Dict[str, Any]:
+    def do_write(self, first: int, stop: int) -> dict[str, Any]:
         taken = []
         for number in range(first, stop):
             one = item(number)
@@ -132,7 +170,7 @@ class _Session:
             taken.append(time.perf_counter() - begun)
         return {"seconds": taken}
 
-    def do_search(self, numbers: List[int], typed: bool, limit: int = 10) -> Dict[str, Any]:
+    def do_search(self, numbers: list[int], typed: bool, limit: int = 10) -> dict[str, Any]:
         taken, first, found = [], 0, 0
         for number in numbers:
             _, text, kind = item(number)
@@ -144,16 +182,16 @@ class _Session:
             found += text in texts
         return {"seconds": taken, "first": first, "found": found}
 
-    def do_memory(self) -> Dict[str, int]:
+    def do_memory(self) -> dict[str, int]:
         return memory_now()
 
-    def do_close(self) -> Dict[str, Any]:
+    def do_close(self) -> dict[str, Any]:
         begun = time.perf_counter()
         self._store.close()
         return {"seconds": time.perf_counter() - begun}
 
 
-def memory_now() -> Dict[str, int]:
+def memory_now() -> dict[str, int]:
     """Return this process's memory in bytes: resident, private (no other process shares it), anonymous (no file)."""
     try:
         with open("/proc/self/smaps_rollup", encoding="ascii") as file:

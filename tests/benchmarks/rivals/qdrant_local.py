@@ -5,8 +5,6 @@ A write is a commit to SQLite for each point.
 
 from __future__ import annotations
 
-from typing import List, Optional
-
 import protocol
 from qdrant_client import QdrantClient, models
 
@@ -18,14 +16,14 @@ class Store(protocol.Store):
             vectors = models.VectorParams(size=protocol.DIMENSION, distance=models.Distance.COSINE)
             self._client.create_collection("memories", vectors_config=vectors)
 
-    def add(self, items: List[protocol.Item]) -> None:
+    def add(self, items: list[protocol.Item]) -> None:
         points = [
             models.PointStruct(id=number, vector=protocol.vector(text).tolist(), payload={"text": text, "type": kind})
             for number, text, kind in items
         ]
         self._client.upsert("memories", points)
 
-    def search(self, text: str, limit: int, kind: Optional[str]) -> List[str]:
+    def search(self, text: str, limit: int, kind: str | None) -> list[str]:
         chosen = None
         if kind is not None:
             chosen = models.Filter(must=[models.FieldCondition(key="type", match=models.MatchValue(value=kind))])

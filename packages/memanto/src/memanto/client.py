@@ -61,8 +61,7 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
             the embedded store in `$MEMANTO_HOME` unless they chose a server.
         embedder: An `Embedder`; `None` for words only; `"default"` for the configured model.
         reranker: A `Reranker`, or `"default"` for the offline cross-encoder, loaded on first use.
-        llm: A language model, or a function from prompt to reply, for `answer`; `None` for none; `"default"` for
-            the configured one, if any.
+        llm: A language model or a function from prompt to reply, for `answer`; `"default"`: the configured one.
         source: Who writes, where a memory does not say so itself.
         provenance: Of memories that do not say so themselves.
         actor: The person or process behind the writer.
@@ -584,13 +583,12 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
             return self._reranker
 
     def _get_model(self) -> LanguageModel | None:
-        """Return the language model in use, or `None`."""
+        from memanto.llm.port import as_model
+
         if self._llm_choice == "default":
             from memanto.composition import configured_model
 
             return configured_model()
-        from memanto.llm.port import as_model
-
         return None if self._llm_choice is None else as_model(self._llm_choice)
 
 

@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from memanto.cli import agent, brief, carry, change, failure, handoff, pins, recall, remember, runs, settings, upkeep
+from memanto.cli import (
+    agent,
+    answer,
+    brief,
+    carry,
+    change,
+    check,
+    failure,
+    handoff,
+    pins,
+    recall,
+    remember,
+    runs,
+    settings,
+    upkeep,
+)
 from memanto.cli.session import Session
 from memanto.cli.verb import AgentOption, JsonOption, QuietOption
 
@@ -21,7 +36,9 @@ def make_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(invoke_without_command=True)(_root)
-    for module in (remember, recall, change, agent, pins, handoff, failure, brief, carry, runs, upkeep, settings):
+    for module in (
+        remember, recall, answer, change, agent, pins, handoff, failure, brief, runs, check, carry, upkeep, settings,
+    ):  # fmt: skip
         module.register(app)
     return app
 

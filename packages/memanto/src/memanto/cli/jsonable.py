@@ -1,13 +1,14 @@
 """Values of the project as JSON: the stable schema behind `--json`.
 
-Every field is always present, so that a reader can rely on its keys; times are RFC 3339 in UTC.
+Every field is always present, so that a reader can rely on its keys; times are RFC 3339 in UTC, spans of
+time are seconds.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ def jsonable(value: Any) -> Any:
             return value
         case str() | Path():
             return str(value)  # of an enumeration, its value
-        case datetime():
-            return to_rfc3339(value)
+        case datetime() | timedelta():
+            return to_rfc3339(value) if isinstance(value, datetime) else value.total_seconds()
         case Mapping():
             return {str(key): jsonable(item) for key, item in value.items()}
         case _ if dataclasses.is_dataclass(value):

@@ -308,4 +308,5 @@ def _told(value: Estimate | TooFewRuns, unit: str) -> str:
     if not isinstance(value, Estimate):
         return f"too few runs ({value.runs} of {value.needed})"
     clear = "" if value.excludes_zero else ", no clear change"
-    return f"{value.value:+.3g}{unit} ({value.low:+.3g} to {value.high:+.3g}{clear})"
+    shown = [f"{one:+.3g}" if one else "0" for one in (value.value, value.low, value.high)]
+    return f"{shown[0]}{unit} ({shown[1]} to {shown[2]}{clear})"

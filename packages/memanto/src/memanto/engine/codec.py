@@ -9,12 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from memanto.engine.schema import OPEN_END
 from memanto.errors import SerializationError
 from memanto.models import Decision, Memory, MemoryType, Provenance, Status
 from memanto.times import from_rfc3339, to_rfc3339
+
+# Looking a value up takes a fourth of the time of asking the enumeration, and a recall decodes many.
+_TYPES: Final = {one.value: one for one in MemoryType}
+_PROVENANCES: Final = {one.value: one for one in Provenance}
+_STATUSES: Final = {one.value: one for one in Status}
 
 
 def encode(memory: Memory, *, content_hash: str) -> dict[str, Any]:
@@ -97,17 +102,17 @@ def decode(namespace: str, payload: Mapping[str, Any], *, as_of: datetime | None
             id=payload["memory_id"],
             version=payload["version"],
             namespace=namespace,
-            type=MemoryType(payload["type"]),
+            type=_TYPES[payload["type"]],
             content=payload["content"],
             title=payload["title"],
             recorded_at=recorded,
             retired_at=None if as_of is not None and retired is not None and retired > as_of else retired,
             tags=tuple(payload.get("tags", ())),
             confidence=round(float(payload["confidence"]), 6),
-            provenance=Provenance(payload["provenance"]),
+            provenance=_PROVENANCES[payload["provenance"]],
             source=payload["source"],
             source_ref=payload.get("source_ref"),
-            status=Status(payload["status"]),
+            status=_STATUSES[payload["status"]],
             valid_from=_time(payload.get("valid_from")),
             valid_to=_time(payload.get("valid_to")),
             begins=_time(payload.get("world_from")),

@@ -75,7 +75,9 @@ def to_sparse(vector: SparseVector) -> qe.SparseVector:
 
 def from_record(record: Any, *, vectors: bool) -> Point:
     """Return the port's point for a record of the engine."""
-    found = dict(record.vector or {}) if vectors else {}
+    if not vectors:
+        return Point(to_uuid(record.id), record.payload or {})
+    found = dict(record.vector or {})
     sparse = found.pop(LEXICAL_VECTOR, None)
     return Point(
         to_uuid(record.id),

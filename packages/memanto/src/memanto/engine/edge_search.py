@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from typing import Any, Final
 
 import qdrant_edge as qe
@@ -29,7 +30,7 @@ def search_dense(
     if name not in shard.dimensions:
         return []
     check_vector(name, vector, shard.dimensions)
-    query = qe.Query.Nearest(list(map(float, vector)), using=name)
+    query = qe.Query.Nearest(vector if isinstance(vector, list) else list(map(float, vector)), using=name)
     return _search(
         shard, query, where, limit, fields=fields, parameters=qe.SearchParams(exact=exact), size=limit + _MARGIN
     )
@@ -65,11 +66,11 @@ def _search(
         if count is not None:
             break
         size = next_size(size, limit)
-    candidates = [
-        Candidate(to_uuid(hit.id), score, hit.payload or {} if payload else {})
-        for hit, score in zip(found[:count], scores[:count], strict=True)
-    ]
-    candidates.sort(key=lambda candidate: (-candidate.score, candidate.id.int))
+    hits, scores = found[:count], scores[:count]
+    payloads: Iterable[Mapping[str, Any]] = (hit.payload or {} for hit in hits) if payload else repeat({})
+    candidates = list(map(Candidate, (to_uuid(hit.id) for hit in hits), scores, payloads))
+    if len(set(scores)) < len(scores):  # else the engine's order is the one to return
+        candidates.sort(key=lambda candidate: (-candidate.score, candidate.id.int))
     return candidates
 
 

@@ -51,7 +51,7 @@ class Rule:
 # docs/howto/answer.md holds the figures of the other half; tests/loop/test_answer_calibration.py keeps them true.
 ALL_SIGNALS: Final = Rule(dense=3.0, words=0.5, logit=1.0, threshold=2.3, near=0.6)
 NO_JUDGE: Final = Rule(dense=1.0, words=0.3, logit=0.0, threshold=0.745, near=0.12)
-NO_VECTORS: Final = Rule(dense=0.0, words=0.5, logit=1.0, threshold=0.45, near=0.4)
+NO_VECTORS: Final = Rule(dense=0.0, words=0.5, logit=1.0, threshold=0.432, near=0.4)
 WORDS_ONLY: Final = Rule(dense=0.0, words=1.0, logit=0.0, threshold=0.35, near=0.25)
 
 

@@ -14,13 +14,13 @@ from typing import Final, Literal
 from memanto.errors import InvalidInputError
 from memanto.loop.compress import shortened
 from memanto.loop.fence import NOTICE, fence_one
-from memanto.loop.guard import Trigger, guard, is_confirmed
+from memanto.loop.guard import is_confirmed, matching_failures
 from memanto.loop.pins import Pins, read_pins
 from memanto.loop.port import Verbs
 from memanto.loop.trust import directs, informs
-from memanto.loop.words import terms
+from memanto.loop.words import spellings, terms
 from memanto.memory.recall import tokens
-from memanto.models import Memory, MemoryType, Recollection
+from memanto.models import MAX_QUERY, Memory, MemoryType, Provenance, Recollection
 
 BUDGET: Final = 600
 """Tokens of a brief unless the caller says otherwise. Our choice: a hundred for each line and for the pins."""
@@ -57,13 +57,14 @@ class Bullet:
         section: Which of the four retrievals found it.
         text: One line, cut between words where the memory is longer.
         memory: What it cites.
-        confirmed: Whether a failure may stop an action; always true elsewhere.
+        confirmed: Whether it was stated, checked, or recorded by the loop itself; what a tool's result said or another
+            store brought is shown as unconfirmed.
     """
 
     section: Section
     text: str
     memory: Memory
-    confirmed: bool = True
+    confirmed: bool
 
     def line(self) -> str:
         """Return the bullet for a person: what it is, its text, date and the beginning of its id."""
@@ -163,7 +164,8 @@ def _retrieved(
     verbs: Verbs, section: Section, task: str | None, task_type: str | None, as_of: datetime | None, *, words_only: bool
 ) -> list[Bullet]:
     if section == "failure" and task is not None and as_of is None:
-        return [_warning(trigger) for trigger in guard(verbs, task, limit=_FOUND) if trigger.kind == "failure"]
+        triggers = matching_failures(verbs, task[:MAX_QUERY], spellings(task))
+        return [_bullet(section, one.memory) for one in triggers if informs(one.memory)][:_FOUND]
     query = task if task is not None or section != "run" else task_type
     options = {} if query is None else {"words_only": words_only}
     results = verbs.recall(query, types=SECTIONS[section], limit=_FOUND, as_of=as_of, **options)
@@ -175,32 +177,28 @@ def _retrieved(
         kept = [one.memory for one in typed if informs(one.memory)]
     if section == "failure" and task_type is not None:
         kept.sort(key=lambda memory: _task_type(memory) != task_type)
-    return [Bullet(section=section, text=shortened(memory.content, LINE), memory=memory) for memory in kept]
+    return [_bullet(section, memory) for memory in kept]
 
 
 def _usable(section: Section, results: Iterable[Recollection], task: str | None) -> Iterator[Memory]:
-    """Yield what may be shown: a runbook must be able to direct, the rest must be more than an inference."""
+    """Yield what may be shown.
+
+    A runbook and a pointer must be able to direct, for they are followed. The rest must be more than an inference.
+    """
     wanted = terms(task) if task is not None else frozenset()
     for result in results:
         memory = result.memory
-        allowed = directs(memory) if section == "runbook" else informs(memory) and not _is_claim(section, memory)
+        followed = memory.type in {MemoryType.INSTRUCTION, MemoryType.ARTIFACT}
+        allowed = directs(memory) if followed else informs(memory) and (directs(memory) or not memory.type_guessed)
         near = result.why.dense_score is not None and result.why.dense_score >= RELEVANT
         if allowed and (task is None or near or wanted & terms(f"{memory.title} {memory.content}")):
             yield memory
 
 
-def _is_claim(section: Section, memory: Memory) -> bool:
-    """Whether a memory only says of itself that it is a failure; see `memanto.loop.guard`."""
-    return section == "failure" and not is_confirmed(memory)
-
-
-def _warning(trigger: Trigger) -> Bullet:
-    return Bullet(
-        section="failure",
-        text=shortened(trigger.memory.content, LINE),
-        memory=trigger.memory,
-        confirmed=trigger.confirmed,
-    )
+def _bullet(section: Section, memory: Memory) -> Bullet:
+    recorded = memory.provenance is Provenance.OBSERVED and "run" in memory.metadata
+    confirmed = is_confirmed(memory) if section == "failure" else directs(memory) or (section == "run" and recorded)
+    return Bullet(section=section, text=shortened(memory.content, LINE), memory=memory, confirmed=confirmed)
 
 
 def _task_type(memory: Memory) -> str:

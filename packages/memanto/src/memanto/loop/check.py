@@ -6,6 +6,8 @@ import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import TypeAlias
 
 from memanto.loop.answer import Answer, compose, look_up
 from memanto.loop.answer_conflict import disagree
@@ -107,7 +109,8 @@ def _judged(
     miss = _missing(question, found, answer, cited, scope=scope)
     if miss is not None:
         return (Verdict.STALE if miss.retired else Verdict.ABSENT), miss.stage, miss.detail
-    bearing = [memory for memory in cited if _bears(question, memory)] or list(cited)
+    expected = [holds for _, holds in _expectations(question)]
+    bearing = [memory for memory in cited if any(holds(memory) for holds in expected)] or list(cited)
     considered = [hit.memory for one in found for hit in one.considered]
     for memory in bearing:
         other = next((other for other in considered if disagree(memory, other)), None)
@@ -127,33 +130,39 @@ def _missing(
 ) -> Miss | None:
     """Return the first thing that was expected and is not cited, with where it got lost."""
     considered = frozenset(hit.memory.id for one in found for hit in one.considered)
-    for text in question.expect:
-        if not any(_holds(memory, text) for memory in cited):
-            return Stored(scope).miss(f"{text!r}", lambda memory, text=text: _holds(memory, text), considered)
-    for prefix in question.ids:
-        wanted = check_id_prefix(prefix)
-        if not any(memory.id.startswith(wanted) for memory in cited):
-            return Stored(scope).miss(f"memory {prefix}", lambda m, wanted=wanted: m.id.startswith(wanted), considered)
-    if question.key is not None and not any(memory.key == question.key for memory in cited):
-        return Stored(scope).miss(f"key {question.key!r}", lambda memory: memory.key == question.key, considered)
-    expected = question.expect or question.ids or question.key
+    expected = _expectations(question)
+    for what, holds in expected:
+        if not any(map(holds, cited)):
+            return Stored(scope).miss(what, holds, considered)
     lacking = next((one for one in found if not one.answered), None)
     if lacking is not None and (not expected or answer.abstained):
         return Stored(scope).part_miss(lacking)
     return None
 
 
-def _bears(question: CheckQuestion, memory: Memory) -> bool:
-    """Return whether a cited memory is one that the question's expectation rests on."""
-    return (
-        any(_holds(memory, text) for text in question.expect)
-        or any(memory.id.startswith(prefix.lower()) for prefix in question.ids)
-        or (question.key is not None and memory.key == question.key)
+_Holds: TypeAlias = Callable[[Memory | Version], bool]
+
+
+def _expectations(question: CheckQuestion) -> list[tuple[str, _Holds]]:
+    """Return what the cited memories must hold: in words, and as a condition on one of them."""
+    texts: list[tuple[str, _Holds]] = [(f"{text!r}", partial(_says, text)) for text in question.expect]
+    ids: list[tuple[str, _Holds]] = [(f"memory {id_}", partial(_is, check_id_prefix(id_))) for id_ in question.ids]
+    key: list[tuple[str, _Holds]] = (
+        [] if question.key is None else [(f"key {question.key!r}", partial(_fills, question.key))]
     )
+    return texts + ids + key
 
 
-def _holds(memory: Memory | Version, text: str) -> bool:
+def _says(text: str, memory: Memory | Version) -> bool:
     return _plain(text) in _plain(f"{memory.title}\n{memory.content}")
+
+
+def _is(prefix: str, memory: Memory | Version) -> bool:
+    return memory.id.startswith(prefix)
+
+
+def _fills(key: str, memory: Memory | Version) -> bool:
+    return memory.key == key
 
 
 def _plain(text: str) -> str:

@@ -61,6 +61,8 @@ _QUOTED: Final = re.compile(
     r"`[^`\n]+`|\"[^\"\n]+\"|\u201c[^\u201d\n]+\u201d|(?<!\w)'[^'\n]+'(?!\w)|\u2018[^\u2019\n]+\u2019|\([^()\n]*\)|\u00ab[^\u00bb\n]+\u00bb"
 )
 
+_QUOTED_ONLY: Final = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"")
+
 
 def parse_rule(text: str) -> Rule | None:
     """Return the parts of a text that is phrased as a trigger, or `None` when it is not.
@@ -71,22 +73,27 @@ def parse_rule(text: str) -> Rule | None:
     opening = _OPENING.match(text)
     if opening is None:
         return None
-    body, cause = _cut_cause(text[opening.end() :].strip())
-    shielded = _QUOTED.sub(lambda match: "\0" * len(match[0]), body)
+    body, cause = _cut(_CAUSE, text[opening.end() :].strip())
+    shielded = _shielded(body)
     cut = _THEN.search(shielded) or _COMMA.search(shielded)
     if cut is None:
-        return Rule(when=body.rstrip(" .")) if body.strip(" .") else None
-    when, do = body[: cut.start()].strip(), body[cut.end() :].strip()
-    return Rule(when=when, do=_THEN.sub("", f" {do}", count=1).strip(), cause=cause) if when and do else None
+        return Rule(when=body.rstrip(" ."), cause=cause) if body.strip(" .") else None
+    when, do = body[: cut.start()].strip(), _THEN.sub("", f" {body[cut.end() :].strip()}", count=1).strip()
+    if not cause:
+        do, cause = _cut(_BECAUSE, do)
+    return Rule(when=when, do=do, cause=cause) if when and do else None
 
 
-def _cut_cause(text: str) -> tuple[str, str]:
-    """Return a text without its cause, and the cause."""
-    shielded = re.sub(r"`[^`]*`|\"[^\"]*\"", lambda match: "\0" * len(match[0]), text)
-    found = _CAUSE.search(shielded) or _BECAUSE.search(shielded)
+def _cut(mark: re.Pattern[str], text: str) -> tuple[str, str]:
+    """Return what stands before and behind the first mark outside quotes; all of it and `""` without one."""
+    found = mark.search(_QUOTED_ONLY.sub(lambda match: "\0" * len(match[0]), text))
     if found is None:
         return text, ""
     return text[: found.start()].rstrip(" ,;(-\u2013\u2014"), text[found.end() :].strip().rstrip(")").strip()
+
+
+def _shielded(text: str) -> str:
+    return _QUOTED.sub(lambda match: "\0" * len(match[0]), text)
 
 
 def record_of(memory: Memory) -> FailureRecord | None:
@@ -101,13 +108,14 @@ def record_of(memory: Memory) -> FailureRecord | None:
 def rule_of(memory: Memory) -> Rule:
     """Return an error memory as a rule; one that is not phrased as a trigger is its own condition."""
     record = record_of(memory)
-    rule = parse_rule(memory.content)
     if record is None:
-        return rule or Rule(when=memory.content)
-    when = rule.when if rule is not None else _condition(record)
-    return Rule(
-        when=when, do=record.fix or (rule.do if rule else ""), cause=record.cause or (rule.cause if rule else "")
-    )
+        return parse_rule(memory.content) or Rule(when=memory.content)
+    return _rule(record)
+
+
+def _rule(record: FailureRecord) -> Rule:
+    given = parse_rule(record.trigger) or Rule(when=record.trigger)
+    return Rule(when=given.when or _condition(record), do=given.do or record.fix, cause=record.cause or given.cause)
 
 
 def record_failure(
@@ -148,9 +156,8 @@ def trigger_text(record: FailureRecord) -> str:
     Raises:
         InvalidInputError: The situation or the correction is missing.
     """
-    given = parse_rule(record.trigger) if record.trigger else None
-    when = given.when if given is not None else record.trigger or _condition(record)
-    do = (given.do if given is not None else "") or record.fix
+    rule = _rule(record)
+    when, do, cause = rule.when, rule.do, rule.cause
     if not when:
         raise InvalidInputError(
             "a failure record needs the situation it applies to",
@@ -163,7 +170,6 @@ def trigger_text(record: FailureRecord) -> str:
                 hint="give the fix, or what was attempted and must not be repeated",
             )
         do = f"do not repeat it as it was: {record.attempted.rstrip('.')}"
-    cause = record.cause or (given.cause if given is not None else "")
     head = f"When {when.rstrip(' .,')}, {do.rstrip(' .')}"
     return f"{head} \u2014 root cause: {cause.rstrip(' .')}" if cause else head
 

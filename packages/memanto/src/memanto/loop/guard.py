@@ -18,7 +18,7 @@ from memanto.loop.failures import FailureRecord, Rule, record_of, rule_of
 from memanto.loop.matching import Match, Rarity
 from memanto.loop.port import Verbs
 from memanto.loop.trust import directs, informs
-from memanto.loop.words import spellings, terms
+from memanto.loop.words import is_name, spellings, terms
 from memanto.models import MAX_QUERY, Memory, MemoryType, Provenance, Recollection
 
 MAX_TRIGGERS: Final = 20
@@ -32,10 +32,10 @@ COVERAGE: Final = 0.3
 BETTER: Final = 1.2
 """How much more a failure must share with the situation than a success that names as much. On tau-bench airline
 both halves of the tasks chose this value on their own; see `docs/howto/failures-and-guard.md`."""
-FULLY_MET: Final = 0.5
+MET: Final = 0.6
 """Share of a condition's weight from which no success speaks against its trigger."""
 ITEM: Final = 0.6
-"""Share of a do-not-redo item's weight that the action must name."""
+"""Share of a do-not-redo item's weight that the action must share, every name in it included."""
 SURE: Final = 0.5
 """Confidence below which a trigger is unconfirmed."""
 SIMILAR: Final = 0.75
@@ -77,6 +77,10 @@ class _Known:
     rule: Rule
     terms: frozenset[str]
 
+    @property
+    def task_type(self) -> str:
+        return self.record.task_type if self.record is not None else ""
+
 
 def guard(
     verbs: Verbs,
@@ -106,7 +110,7 @@ def guard(
         raise InvalidInputError(f"limit {limit!r} is not valid", hint=f"1 to {MAX_TRIGGERS}")
     query = action_text(situation, tool, args)
     action = spellings(query)
-    failures = _failures(verbs, query, action, by_meaning=by_meaning)
+    failures = matching_failures(verbs, query, action, by_meaning=by_meaning)
     return failures[:limit] + _not_to_redo(verbs, lane, action)[:limit]
 
 
@@ -124,17 +128,22 @@ def action_text(situation: str, tool: str | None, args: Mapping[str, Any] | Sequ
 
 
 # -- failures ---------------------------------------------------------------------------------------
-def _failures(verbs: Verbs, query: str, spelled: Mapping[str, str], *, by_meaning: bool) -> list[Trigger]:
+def matching_failures(
+    verbs: Verbs, query: str, spelled: Mapping[str, str], *, by_meaning: bool = False
+) -> list[Trigger]:
+    """Return the failures that match an action given as a text and its terms, best first."""
     action = frozenset(spelled)
     found = verbs.recall(query, types=[MemoryType.ERROR], limit=CANDIDATES, words_only=True)
     known = [_known(one.memory) for one in found if _is_trigger(one.memory)]
-    successes = _successes(verbs, query) if known else []
-    rarity = Rarity([one.terms for one in known] + [success for _, success in successes])
+    task_types = {one.task_type for one in known if one.task_type}
+    successes = _successes(verbs, query, task_types) if task_types else []
+    rarity = Rarity([one.terms for one in known] + [text for _, text in successes])
+    went_well = [(run, rarity.match(action, text)) for run, text in successes]
     triggers = [
         _made(one, _shared(match, spelled), match.evidence)
         for one in known
         if _matches(match := rarity.match(action, one.terms))
-        and not any(_outweighs(run, rarity.match(action, text), one, match) for run, text in successes)
+        and not any(_outweighs(run, success, one, match) for run, success in went_well)
     ]
     if by_meaning:
         named = {trigger.memory.id for trigger in triggers}
@@ -163,10 +172,16 @@ def _matches(match: Match) -> bool:
     return match.evidence >= EVIDENCE and (match.names > 0 or match.coverage >= COVERAGE)
 
 
-def _successes(verbs: Verbs, query: str) -> list[tuple[Memory, frozenset[str]]]:
-    """Return runs that went well and resemble the situation, with their words."""
+def _successes(verbs: Verbs, query: str, task_types: set[str]) -> list[tuple[Memory, frozenset[str]]]:
+    """Return runs of these kinds that went well and resemble the situation, with their words."""
     found = verbs.recall(query, types=[MemoryType.EVENT], limit=SUCCESSES, words_only=True)
-    runs = [one.memory for one in found if informs(one.memory) and _run(one.memory).get("state") == "success"]
+    runs = [
+        one.memory
+        for one in found
+        if informs(one.memory)
+        and _run(one.memory).get("state") == "success"
+        and _run(one.memory).get("task_type") in task_types
+    ]
     return [(memory, terms(f"{memory.content} {_run(memory).get('goal', '')}")) for memory in runs]
 
 
@@ -178,13 +193,13 @@ def _run(memory: Memory) -> Mapping[str, Any]:
 def _outweighs(run: Memory, success: Match, failure: _Known, match: Match) -> bool:
     """Whether a run that went well is a reason to keep silent about a failure.
 
-    Only a run of the failure's own task type, which was not helped by this very record, and only while less than half
-    of the failure's condition is met.
+    Only a run of the failure's own task type, which was not helped by this very record, and only while the failure's
+    condition is not met for the most part.
     """
     kept = _run(run)
-    if failure.record is None or not failure.record.task_type or kept.get("task_type") != failure.record.task_type:
+    if not failure.task_type or kept.get("task_type") != failure.task_type:
         return False
-    if failure.memory.id in (kept.get("credited") or ()) or match.met >= FULLY_MET:
+    if failure.memory.id in (kept.get("credited") or ()) or match.met >= MET:
         return False
     return success.names >= match.names and match.evidence < BETTER * success.evidence
 
@@ -236,7 +251,8 @@ def _not_to_redo(verbs: Verbs, lane: str, spelled: Mapping[str, str]) -> list[Tr
     triggers = []
     for item, wanted in items:
         match = rarity.match(action, wanted)
-        if wanted and match.met >= ITEM and match.evidence >= min(EVIDENCE, rarity.total(wanted)):
+        names_it = {term for term in wanted if is_name(term)} <= action
+        if wanted and names_it and match.met >= ITEM and match.evidence >= min(EVIDENCE, rarity.total(wanted)):
             triggers.append(
                 Trigger(
                     memory=found.memory,

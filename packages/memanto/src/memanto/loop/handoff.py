@@ -29,6 +29,8 @@ CLAIM: Final = timedelta(minutes=30)
 """How long a claim holds unless the taker says otherwise. Our choice: longer than a start, shorter than a shift."""
 MAX_CLAIM: Final = timedelta(days=7)
 _ATTEMPTS: Final = 16
+_FEW: Final = 20
+"""The newest memories that are looked through for a plain baton, besides those that words find."""
 
 State = Literal["offered", "claimed", "acknowledged"]
 
@@ -98,7 +100,7 @@ def _batons(verbs: Verbs, lane: str, now: datetime, as_of: datetime | None) -> I
     if lane == MAIN:
         contexts = [MemoryType.CONTEXT]
         reads.append(verbs.recall(HEADING, types=contexts, limit=MAX_LIMIT, as_of=as_of, words_only=True))
-        reads.append(verbs.recall(types=contexts, limit=MAX_LIMIT, as_of=as_of))
+        reads.append(verbs.recall(types=contexts, limit=_FEW, as_of=as_of))
     for found in (one.memory for read in reads for one in read):
         if found.id not in seen and is_baton(found.content):
             seen.add(found.id)

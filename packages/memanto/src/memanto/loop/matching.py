@@ -6,32 +6,27 @@ plus `BACKGROUND` imagined ones. The imagined ones keep the weights sensible whi
 
 from __future__ import annotations
 
+import functools
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from memanto.loop.words import is_name
+from memanto.loop.words import is_name, terms
 
 BACKGROUND: Final = 20
 """Imagined texts, of which each word is in `_ORDINARY` and a common one in `_COMMON`. Our choice."""
 
 _ORDINARY: Final = 1.0
 _COMMON: Final = 6.0
-_COMMON_WORDS: Final = frozenset(
-    re.findall(
-        r"\w+",
-        """
+_COMMON_WORDS: Final = """
     add action agent another app application ask available back bring call case change check code command complete
     continue create current data day deal detail error every exist fail failure file find finish fix follow happen
     information issue job keep kind list long move next number open part people place plan point possible problem
     process project provide question read ready remove request result return second send show simple start state step
     stop store system task tell test text then time tool turn type update user value version wait week work write wrong
-    """,
-    )
-)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +48,11 @@ class Match:
     shared: tuple[str, ...]
 
 
+@functools.cache
+def _common() -> frozenset[str]:
+    return terms(_COMMON_WORDS)
+
+
 class Rarity:
     """Weights of terms, counted over a set of texts."""
 
@@ -60,10 +60,17 @@ class Rarity:
         known = list(texts)
         self._size = len(known)
         self._count = Counter(term for text in known for term in text)
+        self._weights: dict[str, float] = {}
 
     def weight(self, term: str) -> float:
         """Return the weight of a term, above 0."""
-        prior = 0.0 if is_name(term) else _COMMON if term in _COMMON_WORDS else _ORDINARY
+        weight = self._weights.get(term)
+        if weight is None:
+            weight = self._weights[term] = self._weighed(term)
+        return weight
+
+    def _weighed(self, term: str) -> float:
+        prior = 0.0 if is_name(term) else _COMMON if term in _common() else _ORDINARY
         holds = self._count[term] + prior
         return math.log1p((self._size + BACKGROUND - holds + 0.5) / (holds + 0.5))
 

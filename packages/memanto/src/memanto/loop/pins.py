@@ -7,17 +7,21 @@ slot's next version. A plain `remember "Goal: …" --type goal` counts while no 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from memanto.loop.port import Verbs
 from memanto.loop.trust import directs
 from memanto.memory.recall import tokens
-from memanto.models import MAX_LIMIT, Memory, MemoryType, Provenance, Receipt, Status
+from memanto.models import MAX_LIMIT, Memory, MemoryType, Provenance, Receipt, Recollection, Status
 
 GOAL_KEY: Final = "loop/goal"
 PLAN_KEY: Final = "loop/plan"
+TAG: Final = "pin"
+_FEW: Final = 20
+"""The newest memories that are looked through for a goal or plan without its tag."""
 _LABEL: Final = re.compile(r"^\s*(?:goal|plan|constraint)\s*:\s*", re.IGNORECASE)
 
 
@@ -53,26 +57,34 @@ class Pins:
 
 def set_goal(verbs: Verbs, text: str, *, source: str | None, provenance: Provenance | str | None) -> Receipt:
     """Make this the current goal."""
-    return verbs.remember(text, type=MemoryType.GOAL, key=GOAL_KEY, source=source, provenance=provenance)
+    return _set(verbs, text, MemoryType.GOAL, GOAL_KEY, source=source, provenance=provenance)
 
 
 def set_plan(verbs: Verbs, text: str, *, source: str | None, provenance: Provenance | str | None) -> Receipt:
     """Make this the current plan summary."""
-    return verbs.remember(text, type=MemoryType.CONTEXT, key=PLAN_KEY, source=source, provenance=provenance)
+    return _set(verbs, text, MemoryType.CONTEXT, PLAN_KEY, source=source, provenance=provenance)
+
+
+def _set(verbs: Verbs, text: str, kind: MemoryType, key: str, **fields: Any) -> Receipt:
+    return verbs.remember(text, type=kind, key=key, tags=(TAG, key), **fields)
 
 
 def current_goal(verbs: Verbs, *, as_of: datetime | None = None) -> Memory | None:
     """Return the goal in its slot, else the newest plain goal that may direct."""
-    slot = _in_slot(verbs, GOAL_KEY, as_of)
+    slot = _in_slot(verbs.recall(tags=[GOAL_KEY], limit=_FEW, as_of=as_of), GOAL_KEY, verbs)
     if slot is not None:
         return slot
-    goals = verbs.recall(types=[MemoryType.GOAL], limit=MAX_LIMIT, as_of=as_of)
-    return next((one.memory for one in goals if directs(one.memory)), None)
+    goals = verbs.recall(types=[MemoryType.GOAL], limit=_FEW, as_of=as_of)
+    plain = next((one.memory for one in goals if one.memory.key is None and directs(one.memory)), None)
+    return _in_slot(goals, GOAL_KEY, verbs) or plain
 
 
 def current_plan(verbs: Verbs, *, as_of: datetime | None = None) -> Memory | None:
     """Return the plan in its slot."""
-    return _in_slot(verbs, PLAN_KEY, as_of)
+    found = verbs.recall(tags=[PLAN_KEY], limit=_FEW, as_of=as_of)
+    if not found:  # written with its key alone
+        found = verbs.recall(types=[MemoryType.CONTEXT], limit=_FEW, as_of=as_of)
+    return _in_slot(found, PLAN_KEY, verbs)
 
 
 def read_pins(verbs: Verbs, *, as_of: datetime | None = None) -> Pins:
@@ -89,10 +101,9 @@ def without_label(text: str) -> str:
     return _LABEL.sub("", text)
 
 
-def _in_slot(verbs: Verbs, key: str, as_of: datetime | None) -> Memory | None:
+def _in_slot(found: Iterable[Recollection], key: str, verbs: Verbs) -> Memory | None:
     """Return the newest value of a slot that may direct; an untrusted later one does not hide it."""
-    for found in verbs.recall(key=key, limit=MAX_LIMIT, as_of=as_of):
-        memory = found.memory
+    for memory in (one.memory for one in found if one.memory.key == key):
         if directs(memory):
             return memory
         for earlier in reversed(verbs.history(memory.id)[: memory.version - 1]):

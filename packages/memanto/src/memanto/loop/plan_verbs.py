@@ -33,6 +33,8 @@ class PlanVerbs:
         _actor: str | None
         _run_id: str | None
 
+        def _ensure_agent(self) -> None: ...
+
         @property
         def clock(self) -> Callable[[], datetime]: ...
 
@@ -45,6 +47,7 @@ class PlanVerbs:
         """
         from memanto.loop.pins import set_goal
 
+        self._ensure_agent()
         return set_goal(self._verbs(), text, source=source, provenance=provenance)
 
     def goal(self, *, as_of: datetime | None = None) -> Memory | None:
@@ -61,6 +64,7 @@ class PlanVerbs:
         """
         from memanto.loop.pins import set_plan
 
+        self._ensure_agent()
         return set_plan(self._verbs(), text, source=source, provenance=provenance)
 
     def plan(self, *, as_of: datetime | None = None) -> Memory | None:
@@ -126,6 +130,7 @@ class PlanVerbs:
                 artifacts=artifacts,
                 do_not_redo=do_not_redo,
             )
+        self._ensure_agent()
         return handoff.write(self._verbs(), baton, lane=lane, source=source, provenance=provenance, run_id=run_id)
 
     def take_handoff(
@@ -213,6 +218,7 @@ class PlanVerbs:
         record = FailureRecord(
             task_type=task_type, attempted=attempted, wrong=wrong, cause=cause, fix=fix, trigger=trigger
         )
+        self._ensure_agent()
         return record_failure(
             self._verbs(),
             record,
@@ -336,6 +342,7 @@ class PlanVerbs:
         """
         from memanto.loop.compress import keep_result
 
+        self._ensure_agent()
         return keep_result(self._verbs(), text, title=title, over_tokens=over_tokens, source=source, run_id=run_id)
 
     def page(self, id: str, number: int = 1) -> Page:  # noqa: A002

@@ -98,9 +98,9 @@ def _matplotlib(module: str) -> Any:
 
 
 def bars(values: Sequence[float], *, width: int = _WIDTH) -> str:
-    """Return values as a line of bars, the highest a full block, 0 the lowest; the newest `width` of them."""
+    """Return values (at least 0) as a line of bars, the highest a full block; the newest `width` of them."""
     shown = list(values)[-width:]
     top = max(shown, default=0.0)
     if top <= 0:
         return _BARS[0] * len(shown)
-    return "".join(_BARS[min(int(value / top * len(_BARS)), len(_BARS) - 1)] for value in shown)
+    return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in shown)

@@ -29,7 +29,7 @@ class Verbs(Protocol):
         *,
         reason: str = "",
         expected_version: int | None = None,
-        **changes: Any,  # noqa: A002
+        **changes: Any,
     ) -> Receipt: ...
 
     def supersede(self, old: str, new: str, *, reason: str = "") -> Receipt: ...

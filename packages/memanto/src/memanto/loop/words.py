@@ -13,7 +13,8 @@ _JOINT: Final = re.compile(r"[-_.:/@#]")
 _NAME: Final = re.compile(r"[\d_/@#:.]")
 _SPACELESS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f]{2,}")
 _LONGEST: Final = 64
-_SUFFIXES: Final = ("ingly", "edly", "ing", "ed", "es", "s")
+_SUFFIXES: Final = (("ions", 4), ("ion", 4), ("ing", 4), ("ed", 4), ("es", 3), ("s", 3))
+"""Endings that are dropped, each with the letters that must be left."""
 
 STOP: Final = frozenset(
     re.findall(
@@ -47,7 +48,8 @@ def spellings(text: str) -> dict[str, str]:
 
     A name (with a digit, or a joint such as `_`, `/` or `.`) is one term, and a name of plain words its words too,
     so that `update_flights` meets "update the flights" while `mia_li_3668` meets only itself. Other words lose
-    a plural or verb ending. Runs of scripts without spaces become their pairs of characters.
+    their ending, so that "retries" meets "retry" and "planned" meets "plan". Runs of scripts without spaces
+    become their pairs of characters.
     """
     found: dict[str, str] = {}
     for match in _WORD.finditer(_folded(text)):
@@ -83,7 +85,12 @@ def _folded(text: str) -> str:
 def _plain(word: str) -> str:
     if word in STOP:
         return word
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) > len(suffix) + 3:
-            return word[: -len(suffix)]
+    for suffix, left in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= left:
+            word = word[: -len(suffix)]
+            break
+    if len(word) > 3 and word[-1] == word[-2]:
+        word = word[:-1]
+    if len(word) > 3 and word[-1] in "ey":
+        word = word[:-1] + ("i" if word[-1] == "y" else "")
     return word

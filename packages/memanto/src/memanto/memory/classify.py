@@ -1,123 +1,142 @@
-"""Guess the type of a memory from cues in its text, when the writer gave none.
+"""Guess the type of a memory from its text, when the writer gave none.
 
-A guess is always shown as one, and its confidence is lowered by `GUESS_FACTOR`. Cues are words that state
-the kind of utterance rather than its subject; the first rule that matches wins, and `fact` is the rest.
+Two kinds of evidence are added up as log-odds per type: what the text says in words (`typing_features`), and where
+its vector lies, when it comes from the embedder the directions were learned for. The weights are learned from
+`typing_examples.jsonl` by `scripts/train_typing.py`; `docs/explanation/typing.md` says how well that works.
+
+A guess is always shown as one, and its confidence is lowered by `GUESS_FACTOR`.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib.resources
+import json
+import math
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from memanto.embedding.port import EmbedderIdentity
+from memanto.memory.typing_features import HEAD, features
 from memanto.models import MemoryType
 
 GUESS_FACTOR: Final = 0.9
 """Factor on the confidence of a memory whose type was guessed. Our choice: it keeps the default of 0.8 above 0.7."""
 
-_RULES: Final[tuple[tuple[MemoryType, tuple[str, ...]], ...]] = (
-    (
-        MemoryType.CONTEXT,
-        (
-            r"^\s*(session\s+handoff|handoff)\b",
-            r"\b(currently|right now|at the moment|so far)\b.*\b(working|state|done|left|progress)",
-        ),
-    ),
-    (
-        MemoryType.ERROR,
-        (
-            r"\broot cause\b",
-            r"^\s*when\b.+\b(fails?|errors?|breaks?|times? out|crash\w*)\b",
-            r"\b(failed|crashed|broke|errored)\b.*\b(because|due to|with|fix\w*)\b",
-            r"\bUrsache\b.*\bFehler|\b(falló|a échoué|schlug fehl)\b|失敗|错误|失败|エラー",
-        ),
-    ),
-    (
-        MemoryType.COMMITMENT,
-        (
-            r"\b(i|we)\s+(promise|commit|will\s+(send|deliver|finish|ship|have|provide|fix|write))\b|\bpromised? to\b",
-            r"\b(ich|wir)\s+(verspreche\w*|liefern)\b",
-            r"\b(prometo|prometemos|je promets|nous promettons)\b|約束|承诺",
-        ),
-    ),
-    (
-        MemoryType.GOAL,
-        (
-            r"^\s*(goal|objective|target|ziel|objetivo|objectif)\b",
-            r"\b(our|the|my) (goal|objective|target) (is|:)|目標|目标",
-        ),
-    ),
-    (
-        MemoryType.DECISION,
-        (
-            r"\b(decided|chose|chosen|we (will|'ll) (use|go with)|opted|agreed to)\b",
-            r"\b(entschieden|beschlossen|decidimos|decidido|avons décidé)\b|決定|决定",
-        ),
-    ),
-    (
-        MemoryType.PREFERENCE,
-        (
-            r"\b(prefers?|preferred|likes?|dislikes?|hates?|favou?rs?|would rather)\b",
-            r"\b(bevorzugt|mag kein\w*|prefiere\w*|préfère\w*)\b|好む|偏好|喜欢",
-        ),
-    ),
-    (
-        MemoryType.INSTRUCTION,
-        (
-            r"^\s*(always|never|do not|don't|must|to \w+[^.]{3,80}:|runbook|how to)\b",
-            r"\b(must always|must never|make sure to|steps?:)\s",
-            r"^\s*(immer|niemals|siempre|nunca|toujours|jamais)\b|必ず|务必|必须",
-        ),
-    ),
-    (
-        MemoryType.LEARNING,
-        (
-            r"\b(learn(ed|t)|lesson|turns out|it turned out|takeaway)\b",
-            r"\b(gelernt|aprendimos|avons appris)\b|学んだ|学到",
-        ),
-    ),
-    (
-        MemoryType.RELATIONSHIP,
-        (
-            r"\b(owns|is owned by|belongs to|reports to|maintained by|depends on|is responsible for)\b",
-            r"\b(gehört zu|pertenece a|appartient à)\b|所属|負責|负责",
-        ),
-    ),
-    (
-        MemoryType.OBSERVATION,
-        (
-            r"\b(noticed|observed|seems? to|appears? to|tends? to|keeps \w+ing|usually|every time)\b",
-            r"\b(beobachtet|observamos)\b|気づ|注意到",
-        ),
-    ),
-    (
-        MemoryType.EVENT,
-        (
-            r"^\s*(on |at )?(yesterday|today|last (night|week|month)|this morning|\d{4}-\d{2}-\d{2})\b",
-            r"\b(deployed|released|started|finished|completed|happened|went down|was restored)\b.*\b(at|on|after|in)\b",
-            r"\brun \d+\b",
-        ),
-    ),
-    (
-        MemoryType.ARTIFACT,
-        (
-            r"https?://\S+",
-            r"\b(lives|stored|saved|located|written|found) (at|in|under|to)\s+\S*[/\\.]\S+",
-            r"^\s*\S+/\S+\.\w{1,5}\s*$",
-        ),
-    ),
-)
-_COMPILED: Final = tuple((kind, re.compile("|".join(cues), re.IGNORECASE)) for kind, cues in _RULES)
+TYPES: Final = tuple(MemoryType)
+
+UNSURE: Final = 0.2
+"""Below this share the likeliest type is no better than `fact`, the default. Chosen on the development sentences."""
+
+_MODEL: Final = "typing_model.json"
+_SCALE: Final = 100
+"""The model's numbers are hundredths."""
+
+_BATON: Final = re.compile(r"^\W{0,20}(session[\s_-]{0,5})?handoff\b", re.IGNORECASE)
 
 
-def classify(text: str) -> MemoryType:
-    """Return the likeliest type of a text by its cues; looks at the first 500 characters."""
-    head = text[:500]
-    return next((kind for kind, pattern in _COMPILED if pattern.search(head)), MemoryType.FACT)
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A guessed type.
+
+    Attributes:
+        type: The likeliest one; `fact` where nothing in the text says anything.
+        confidence: Its share of the likelihood, 0..1. On short texts it is too modest rather than too bold.
+        runner_up: The next likeliest.
+    """
+
+    type: MemoryType
+    confidence: float
+    runner_up: MemoryType
 
 
-_BATON: Final = re.compile(r"^\W*(session[\s_-]*)?handoff\b", re.IGNORECASE)
+@dataclass(frozen=True, slots=True)
+class Prototypes:
+    """Directions of the types in the vector space of one embedder.
+
+    Attributes:
+        embedder: Whose vectors they fit.
+        bias: Per type, in hundredths.
+        directions: Per type, one weight per dimension, in hundredths.
+    """
+
+    embedder: EmbedderIdentity
+    bias: Sequence[int]
+    directions: Sequence[Sequence[int]]
+
+    def evidence(self, vector: Sequence[float]) -> list[float]:
+        """Return the log-odds per type of an L2-normalised vector of this embedder."""
+        return [
+            (bias + sum(weight * value for weight, value in zip(direction, vector, strict=True))) / _SCALE
+            for bias, direction in zip(self.bias, self.directions, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    bias: Sequence[int]
+    weights: Mapping[str, Sequence[int]]
+    prototypes: Prototypes
+
+
+def classify(text: str, vector: Sequence[float] | None = None) -> Guess:
+    """Return the likeliest type of a text, from its first `HEAD` characters. Pure, in time linear in them.
+
+    Args:
+        text: In any language; words count in those of `typing_cues.json`.
+        vector: Of this text, from the embedder of `prototypes()`; `None` to go by the words alone.
+    """
+    if is_baton(text):
+        return Guess(MemoryType.CONTEXT, 1.0, MemoryType.GOAL)
+    model = _model()
+    scores, known = _lexical(model, text)
+    if vector is not None:
+        scores = [a + b for a, b in zip(scores, model.prototypes.evidence(vector), strict=True)]
+    best, second = sorted(range(len(TYPES)), key=lambda index: -scores[index])[:2]
+    share = 1 / sum(math.exp(score - scores[best]) for score in scores)
+    if (vector is None and not known) or (share < UNSURE and TYPES[best] is not MemoryType.FACT):
+        return Guess(MemoryType.FACT, min(share, UNSURE), TYPES[best])
+    return Guess(TYPES[best], share, TYPES[second])
+
+
+def prototypes() -> Prototypes:
+    """Return the directions that come with the package; they fit the default embedder."""
+    return _model().prototypes
 
 
 def is_baton(text: str) -> bool:
     """Return whether a text is a session handoff: it opens with those words."""
-    return _BATON.match(text) is not None
+    return _BATON.match(text[:HEAD]) is not None
+
+
+def is_cue(feature: str) -> bool:
+    """Return whether a feature counts fully; words and characters share their weight with each other."""
+    return feature[0] in "@^#"
+
+
+def _lexical(model: _Model, text: str) -> tuple[list[float], bool]:
+    """Return the log-odds per type from the words, and whether any word was known."""
+    known = [feature for feature in features(text) if feature in model.weights]
+    words = [model.weights[feature] for feature in known if not is_cue(feature)]
+    cues = [model.weights[feature] for feature in known if is_cue(feature)]
+    share = 1 / math.sqrt(len(words)) if words else 0.0
+    scores = [
+        (bias + sum(row[index] for row in cues) + share * sum(row[index] for row in words)) / _SCALE
+        for index, bias in enumerate(model.bias)
+    ]
+    return scores, bool(known)
+
+
+@functools.cache
+def _model() -> _Model:
+    raw = json.loads(importlib.resources.files("memanto.memory").joinpath(_MODEL).read_text("utf-8"))
+    if raw["types"] != [kind.value for kind in TYPES]:
+        raise AssertionError("the typing model was trained for other types")
+    learned = raw["prototypes"]
+    return _Model(
+        raw["bias"],
+        raw["weights"],
+        Prototypes(EmbedderIdentity(**learned["embedder"]), learned["bias"], learned["directions"]),
+    )

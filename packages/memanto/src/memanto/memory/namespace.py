@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import secrets
@@ -43,6 +44,7 @@ class Meta:
     token: str | None = None
 
 
+@functools.cache
 def vector_name(identity: EmbedderIdentity) -> str:
     """Return the name under which vectors of this embedder are stored."""
     text = json.dumps(dataclasses.astuple(identity))

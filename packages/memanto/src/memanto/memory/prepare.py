@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -28,6 +28,10 @@ from memanto.models import (
 
 PREVIEW: Final = 300
 """Characters of a split text that its parent shows; the whole text is the concatenation of its parts."""
+
+
+TYPE_GUESSED: Final = "type guessed from the text"
+"""Begins the warning of a receipt whose type the writer did not give."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +102,12 @@ def _prepare_one(draft: Draft, defaults: Defaults, namespace: Namespace, meta: M
             f"a value under key {checked.key!r} holds at most {MAX_CONTENT} characters, not {len(text)}",
             hint="store the text without a key and keep its id under the key",
         )
-    kind = checked.type or classify(text)
+    kind = checked.type or classify(text).type
     confidence, warnings = _confidence(checked), []
     if unfilled_template(text):
         warnings.append("template not filled: the text still holds a placeholder in angle brackets")
     if checked.type is None:
-        warnings.append(f"type guessed from the text: {kind.value}")
+        warnings.append(f"{TYPE_GUESSED}: {kind.value}")
     provenance = checked.provenance or defaults.provenance
     memory = Memory(
         id=new_memory_id(),
@@ -138,6 +142,25 @@ def _prepare_one(draft: Draft, defaults: Defaults, namespace: Namespace, meta: M
         texts=texts,
         redactions=redactions,
         warnings=tuple(warnings),
+    )
+
+
+def retype(item: Prepared, vector: Sequence[float] | None) -> Prepared:
+    """Return a draft with the type that its text and its vector suggest together, if its type was guessed.
+
+    Args:
+        item: The draft, its type guessed from the words alone so far.
+        vector: Of its text, from the embedder of `prototypes()`; `None` leaves it as it is.
+    """
+    memory = item.memory
+    if vector is None or not memory.type_guessed:
+        return item
+    kind = classify(item.text, vector).type
+    former = f"{TYPE_GUESSED}: {memory.type.value}"
+    return replace(
+        item,
+        memory=replace(memory, type=kind, status=initial_status(kind, memory.provenance)),
+        warnings=tuple(f"{TYPE_GUESSED}: {kind.value}" if text == former else text for text in item.warnings),
     )
 
 

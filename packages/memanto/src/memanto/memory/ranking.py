@@ -25,7 +25,7 @@ k = 60 loses 5 points of recall@10 against it."""
 POOL: Final = 50
 """Candidates taken from each list."""
 
-_STEP: Final = 6
+_STEP: Final = 4
 """Candidates looked at beyond those that are certain to matter, per step."""
 
 RERANK_POOL: Final = 30
@@ -118,7 +118,7 @@ def rank(
         fetch: Where candidates come without a payload: asked for the payloads of those that can still be among
             the best, since both factors are at most 1.
     """
-    fused = _fuse(dense, lexical)
+    fused = _Fused(dense, lexical)
     logits: dict[int, float] = {}
     first = max(limit, RERANK_POOL if rule.judge else 0)
     chosen: list[Ranked] = []
@@ -132,21 +132,22 @@ def rank(
     return chosen
 
 
-def _ordered(fused: Sequence[_Fused], rule: RankingRule, wanted: int, fetch: Fetch | None) -> list[Ranked]:
+def _ordered(fused: _Fused, rule: RankingRule, wanted: int, fetch: Fetch | None) -> list[Ranked]:
     """Return at least the `wanted` best in their order, looking at no more candidates than that takes."""
     scored: list[Ranked] = []
     settled = False
     while len(scored) < len(fused) and not settled:
-        chunk = fused[len(scored) : max(wanted, len(scored)) + _STEP]
-        missing = [item.candidate.id for item in chunk if not item.candidate.payload]
+        chunk = fused.take(len(scored), max(wanted, len(scored)) + _STEP)
+        missing = [item.candidate.id for item in chunk if not item.payload]
         payloads = fetch(missing) if fetch is not None and missing else {}
         for item in chunk:
-            ranked = item.ranked(item.candidate.payload or payloads[item.candidate.id])
-            _score(ranked, rule)
-            scored.append(ranked)
+            if not item.payload:
+                item.payload = payloads[item.candidate.id]
+            _score(item, rule)
+        scored += chunk
         scored.sort(key=_order)
         if wanted <= len(scored) < len(fused):
-            settled = scored[wanted - 1].score > fused[len(scored)].fused  # the most that any other can reach
+            settled = scored[wanted - 1].score > fused.score(len(scored))  # the most that any other can reach
     return scored[:wanted] if len(scored) < len(fused) else scored
 
 
@@ -167,37 +168,45 @@ def _places(candidates: Sequence[Candidate]) -> list[int]:
     return places
 
 
-@dataclass(slots=True)
 class _Fused:
-    """A candidate of one or both lists, before anything is known of it but its places."""
+    """The candidates of two lists by reciprocal-rank fusion, best first, ties by id.
 
-    candidate: Candidate
-    order: int
-    fused: float
-    dense: tuple[int, float] | None = None
-    lexical: tuple[int, float] | None = None
+    A search finds more than a hundred and shows ten, so only their order is worked out for all of them.
+    """
 
-    def ranked(self, payload: Mapping[str, Any]) -> Ranked:
-        dense_rank, dense_score = self.dense or (None, None)
-        lexical_rank, lexical_score = self.lexical or (None, None)
-        return Ranked(self.candidate, payload, dense_rank, dense_score, lexical_rank, lexical_score, self.fused)
+    def __init__(self, dense: Sequence[Candidate], lexical: Sequence[Candidate]) -> None:
+        self._dense, self._lexical = _placed(dense), _placed(lexical)
+        scores = {order: 1 / (RRF_K + place) for order, (place, _) in self._dense.items()}
+        for order, (place, _) in self._lexical.items():
+            scores[order] = scores.get(order, 0.0) + 1 / (RRF_K + place)
+        self._order = sorted((-score, order) for order, score in scores.items())
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def score(self, index: int) -> float:
+        """Return the fused score of the candidate at this place of the order."""
+        return -self._order[index][0]
+
+    def take(self, start: int, stop: int) -> list[Ranked]:
+        """Return these places of the order, with what led to them."""
+        return [self._ranked(order, -score) for score, order in self._order[start:stop]]
+
+    def _ranked(self, order: int, score: float) -> Ranked:
+        dense, lexical = self._dense.get(order), self._lexical.get(order)
+        found = dense or lexical
+        assert found is not None
+        ranked = Ranked(found[1], found[1].payload, fused=score)
+        if dense is not None:
+            ranked.dense_rank, ranked.dense_score = dense[0] + 1, dense[1].score
+        if lexical is not None:
+            ranked.lexical_rank, ranked.lexical_score = lexical[0] + 1, lexical[1].score
+        return ranked
 
 
-def _fuse(dense: Sequence[Candidate], lexical: Sequence[Candidate]) -> list[_Fused]:
-    """Return the candidates of both lists by reciprocal-rank fusion, best first, ties by id."""
-    found: dict[int, _Fused] = {}
-    for candidate, place in zip(dense, _places(dense), strict=True):
-        order = candidate.id.int
-        found[order] = _Fused(candidate, order, 1 / (RRF_K + place), dense=(place + 1, candidate.score))
-    for candidate, place in zip(lexical, _places(lexical), strict=True):
-        order, found_by_words = candidate.id.int, (place + 1, candidate.score)
-        item = found.get(order)
-        if item is None:
-            found[order] = _Fused(candidate, order, 1 / (RRF_K + place), lexical=found_by_words)
-        else:
-            item.fused += 1 / (RRF_K + place)
-            item.lexical = found_by_words
-    return sorted(found.values(), key=lambda item: (-item.fused, item.order))
+def _placed(candidates: Sequence[Candidate]) -> dict[int, tuple[int, Candidate]]:
+    """Return candidates with their places by the number of their id, which hashes in C."""
+    return {candidate.id.int: (place, candidate) for place, candidate in zip(_places(candidates), candidates, strict=True)}
 
 
 def _score(item: Ranked, rule: RankingRule) -> None:
@@ -267,7 +276,7 @@ def diversify(ranked: list[Ranked], limit: int) -> list[Ranked]:
         if len(kept) == limit:
             break
         words = frozenset(_WORD.findall(item.payload["content"][:2_000].casefold()))
-        telling = frozenset(word for word in words if word in _NEGATIONS or any(c.isdigit() for c in word))
+        telling = frozenset(word for word in words if word in _NEGATIONS or _has_digit(word))
         if any(telling == other_telling and _jaccard(words, other) >= NEAR_COPY for other, other_telling in seen):
             item.score = 0.0
             item.notes += ("near copy of a better result",)
@@ -279,6 +288,10 @@ def diversify(ranked: list[Ranked], limit: int) -> list[Ranked]:
 
 
 _NEGATIONS: Final = frozenset({"no", "not", "never", "without", "nicht", "kein", "ni", "sin", "sans", "pas"})
+
+
+def _has_digit(word: str) -> bool:
+    return not word.isalpha() and any(map(str.isdigit, word))
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

@@ -72,7 +72,8 @@ class Reader:
             EmbedderMismatchError: A namespace was built with another embedder.
         """
         check_limit(request.limit)
-        request = replace(request, filter=_clamped(request.filter, now))
+        if request.filter.as_of is not None and request.filter.as_of >= now:  # one that lies ahead means now
+            request = replace(request, filter=replace(request.filter, as_of=None))
         results = self._newest(request, now) if request.query is None else self._best(request, request.query, now)
         return _within_budget(results, request.budget_tokens)
 
@@ -98,21 +99,26 @@ class Reader:
             None if request.words_only else space.encode_query(query, meta)
             for (_, space), meta in zip(self._sources, metas, strict=True)
         ]
-        found: dict[UUID, Namespace] = {}
+        owners: dict[int, Namespace] = {}  # of candidates, where there are several namespaces
         dense: list[Candidate] = []
         lexical: list[Candidate] = []
         with ExitStack() as held:
             for (namespace, _), vector in zip(self._sources, vectors, strict=True):
                 held.enter_context(namespace.engine.hold(namespace.name))
                 by_meaning, by_words = self._candidates(namespace, query, vector, request, now)
-                found.update({candidate.id: namespace for candidate in (*by_meaning, *by_words)})
                 dense += by_meaning
                 lexical += by_words
+                if len(self._sources) > 1:
+                    owners.update((candidate.id.int, namespace) for candidate in (*by_meaning, *by_words))
             if len(self._sources) > 1:
                 dense, lexical = (sorted(items, key=lambda c: (-c.score, c.id)) for items in (dense, lexical))
             rule = RankingRule(now=request.filter.as_of or now, judge=_judge(request.reranker, query))
-            ranked = rank(dense, lexical, rule, request.limit, lambda ids: _payloads(ids, found))
-        return [_recollection(item, found[item.candidate.id].name, request.filter.as_of) for item in ranked]
+
+            def owner(point_id: UUID) -> Namespace:
+                return owners.get(point_id.int, self._sources[0][0])
+
+            ranked = rank(dense, lexical, rule, request.limit, lambda ids: _payloads(ids, owner))
+        return [_recollection(item, owner(item.candidate.id).name, request.filter.as_of) for item in ranked]
 
     def _candidates(
         self, namespace: Namespace, query: str, vector: tuple[str, Vector] | None, request: Request, now: datetime
@@ -182,11 +188,6 @@ def _surviving(items: Sequence[_Item], visible: set[object]) -> list[_Item]:
     return [item for item in items if item.id in visible]
 
 
-def _clamped(selected: RecallFilter, now: datetime) -> RecallFilter:
-    """Return the filter with an `as_of` that lies ahead taken as now."""
-    return replace(selected, as_of=None) if selected.as_of is not None and selected.as_of >= now else selected
-
-
 def _judge(reranker: Reranker | None, query: str) -> Callable[[Sequence[str]], Sequence[float]] | None:
     return None if reranker is None else lambda texts: reranker.score(query, texts)
 
@@ -196,13 +197,13 @@ def _recollection(item: Ranked, namespace: str, as_of: datetime | None) -> Recol
     return Recollection(memory=memory, score=item.score, why=item.why)
 
 
-def _payloads(ids: Sequence[UUID], found: Mapping[UUID, Namespace]) -> dict[UUID, Mapping[str, Any]]:
+def _payloads(ids: Sequence[UUID], owner: Callable[[UUID], Namespace]) -> dict[UUID, Mapping[str, Any]]:
     by_namespace: dict[str, list[UUID]] = {}
     for point_id in ids:
-        by_namespace.setdefault(found[point_id].name, []).append(point_id)
+        by_namespace.setdefault(owner(point_id).name, []).append(point_id)
     payloads: dict[UUID, Mapping[str, Any]] = {}
     for wanted in by_namespace.values():
-        namespace = found[wanted[0]]
+        namespace = owner(wanted[0])
         points = namespace.engine.get(namespace.name, wanted)
         payloads.update({point_id: point.payload for point_id, point in points.items()})
     return payloads

@@ -1,6 +1,6 @@
 """Writing new memories: from drafts to receipts.
 
-prepare -> embed -> slots -> append -> read back. Embedding happens before anything is held. Two slots say
+prepare -> embed -> type -> slots -> append -> read back. Embedding happens before anything is held. Two slots say
 where a draft belongs: its key, and its text. What their memories say now decides whether the draft is a
 duplicate, a revival, the slot's next value, or a new memory.
 """
@@ -15,8 +15,9 @@ from typing import Final
 from memanto.engine.port import SparseVector
 from memanto.errors import VersionConflictError
 from memanto.ids import new_memory_id
+from memanto.memory.classify import prototypes
 from memanto.memory.namespace import Meta, Namespace, vector_name
-from memanto.memory.prepare import Defaults, Prepared, prepare
+from memanto.memory.prepare import TYPE_GUESSED, Defaults, Prepared, prepare, retype
 from memanto.memory.spaces import Encoded, Space
 from memanto.memory.trust import may_replace
 from memanto.memory.versions import NewVersion, VersionLog
@@ -95,6 +96,7 @@ class Writer:
         meta = self._namespace.meta()
         items = prepare(drafts, defaults, namespace=self._namespace, meta=meta, now=now)
         encoded = self._encode(items, meta)
+        items = _retyped(items, encoded)
         receipts: dict[int, Receipt] = {}
         with self._namespace.engine.hold(self._namespace.name):
             self._check_space(encoded)
@@ -111,7 +113,10 @@ class Writer:
 
     def preview(self, drafts: Sequence[Draft], defaults: Defaults, *, now: datetime) -> list[Receipt]:
         """Return the receipts these drafts would get on their own, storing nothing."""
-        items = prepare(drafts, defaults, namespace=self._namespace, meta=self._namespace.meta(), now=now)
+        meta = self._namespace.meta()
+        items = prepare(drafts, defaults, namespace=self._namespace, meta=meta, now=now)
+        guessed = [item.indexed[0] for item in items if item.memory.type_guessed]
+        items = _retyped(items, self._space.encode(guessed, meta, bind=False))
         with self._namespace.engine.hold(self._namespace.name):
             known = self._known(items)
             plans = [self._plan(item, found, {}, now) for item, found in zip(items, known, strict=True)]
@@ -306,6 +311,12 @@ class Writer:
 _NOTHING: Final = Encoded({}, SparseVector((), ()))
 
 
+def _retyped(items: Sequence[Prepared], encoded: Mapping[str, Encoded]) -> list[Prepared]:
+    """Let the vectors that are there have their say in the types that were guessed."""
+    name = vector_name(prototypes().embedder) if any(item.memory.type_guessed for item in items) else ""
+    return [retype(item, encoded.get(item.indexed[0], _NOTHING).dense.get(name)) for item in items]
+
+
 def _slots_of(item: Prepared) -> list[tuple[str, str]]:
     """Return the slots a draft may fill: its key first, then its text."""
     text = ("hash", item.digest)
@@ -342,7 +353,7 @@ def _is_backfill(new: Memory, head: Memory, now: datetime) -> bool:
 
 def _duplicate(receipt: Receipt, head: Memory, new: Memory) -> Receipt:
     """Describe a draft whose text is current already."""
-    warnings = [warning for warning in receipt.warnings if not warning.startswith("type guessed")]
+    warnings = [warning for warning in receipt.warnings if not warning.startswith(TYPE_GUESSED)]
     if not new.type_guessed and new.type is not head.type:
         warnings.append(
             f"already stored as {head.type.value}; `memanto edit {head.id} --type {new.type.value}` changes that"

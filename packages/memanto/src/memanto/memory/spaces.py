@@ -72,13 +72,13 @@ class Space:
         kept = meta.former if former is None else former
         return self._namespace.update_meta(meta, space=identity, former=kept)
 
-    def encode(self, texts: Sequence[str], meta: Meta) -> dict[str, Encoded]:
-        """Return vectors and words per text.
+    def encode(self, texts: Sequence[str], meta: Meta, *, bind: bool = True) -> dict[str, Encoded]:
+        """Return vectors and words per text; without `bind` only words while the namespace has no embedder.
 
         Raises:
             EmbedderError: The embedder failed or returned something unusable; nothing was stored.
         """
-        embedder = self.embedder(meta) if texts else None
+        embedder = self.embedder(meta, bind=bind) if texts else None
         words = {text: encode_document(text) for text in texts}
         if embedder is None:
             return {text: Encoded({}, sparse) for text, sparse in words.items()}

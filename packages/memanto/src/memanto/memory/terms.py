@@ -9,7 +9,7 @@ from typing import Final
 
 from memanto.engine.bm25 import encode_query
 
-_WORD: Final = re.compile(r"[^\W_]+(?:[-_.'’][^\W_]+)*")
+_WORD: Final = re.compile(r"[^\W_]+(?:[-_.'\u2019][^\W_]+)*")
 _SHARED: Final = 6
 """Letters that two longer words must begin with alike to count as forms of one ("reconcile", "reconciliation")."""
 

@@ -1,0 +1,179 @@
+"""Writes, reads, restarts, disk and memory of the product beside other stores, as ratios within one run.
+
+Every arm is a process of its own that is asked in turns: twenty searches of one, twenty of the next. Vectors are
+random, of unit length, keyed by the text's hash and ready before the clock starts. Each query is a stored text, so
+that its own memory has to come back.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from tests.benchmarks.arms import BLOCK, Arm, Round, describe, disk_bytes, interpreters, median_ratio, restart, round_of
+from tests.benchmarks.harness import Bench, Figures, Suite, percentile, register
+from tests.benchmarks.remembering import measure_remembering
+from tests.benchmarks.speed_page import page
+
+PRODUCT: Final = "memanto"
+REFERENCE: Final = "qdrant-edge alone"
+_TOO_SLOW: Final = "it stores a few hundred a second and searches in tenths of a second"
+
+ARMS: Final = (
+    Arm(name=PRODUCT, script="memanto_log", survives="process"),
+    Arm(name="memanto, durability full", script="memanto_full", survives="power cut"),
+    Arm(name=REFERENCE, script="edge", survives="process"),
+    Arm(name="qdrant-edge alone, flushed", script="edge_flushed", survives="power cut", largest=10_000,
+        reason="its searches are those of the unflushed arm"),
+    Arm(name="qdrant-edge alone, graph", script="edge_graph", survives="process", largest=10_000,
+        reason="building the graph holds two cores for minutes; see the growth curves"),
+    Arm(name="Chroma", script="chroma", survives="power cut", requirements="chroma"),
+    Arm(name="LanceDB", script="lancedb_table", survives="power cut", requirements="lancedb"),
+    Arm(name="mem0, infer=False", script="mem0_local", survives="power cut", requirements="mem0", largest=10_000,
+        reason=_TOO_SLOW),
+    Arm(name="LangGraph InMemoryStore", script="langgraph_memory", survives="nothing", requirements="langgraph"),
+    Arm(name="qdrant-client, local", script="qdrant_local", survives="power cut", requirements="qdrant_local"),
+    Arm(name="FAISS flat + SQLite", script="faiss_sqlite", survives="process", requirements="faiss"),
+    Arm(name="FAISS flat + SQLite, synced", script="faiss_sqlite_full", survives="power cut", requirements="faiss",
+        largest=10_000, reason="its searches are those of the other arm"),
+)  # fmt: skip
+
+_CHUNK: Final = 500
+_WRITES: Final = 100
+_QUERIES: Final = 200
+_PATIENCE: Final = 8.0
+"""Seconds of searching that an arm gets per pass; a slow one answers fewer queries from the second pass on."""
+
+
+def measure(bench: Bench) -> Figures:
+    """Measure all arms at each size, then batches with the offline model."""
+    sizes = (1_000,) if bench.quick else (1_000, 10_000, 100_000)
+    passes = 3 if bench.quick else 5
+    return {
+        "arms": {arm.name: describe(arm) for arm in ARMS},
+        "sizes": compare(ARMS, sizes, passes, bench),
+        "remember with embedding": measure_remembering(bench),
+    }
+
+
+def compare(
+    arms: Sequence[Arm], sizes: Sequence[int], passes: int, bench: Bench, queries: int = _QUERIES
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return figures by size and arm."""
+    pythons = interpreters(arms, bench)
+    found = {}
+    for size in sizes:
+        with round_of(arms, pythons, size, bench) as current:
+            bench.say(f"{size} memories: filling {len(current.rivals)} stores")
+            _fill(current)
+            bench.say(f"{size} memories: opening them in new processes")
+            _reopen(current, pythons)
+            for typed in (False, True):
+                bench.say(f"{size} memories: searching, {'typed' if typed else 'plain'}")
+                _search(current, passes, queries, typed=typed)
+            for name, rival in current.each():
+                with current.tolerated(name):
+                    current.note(name, memory=rival.ask("memory"))
+            bench.say(f"{size} memories: single writes")
+            _write(current, passes)
+            found[str(size)] = _with_ratios(current.figures)
+    return found
+
+
+def _fill(current: Round) -> None:
+    spent: dict[str, float] = {}
+    for name, rival in current.each():
+        with current.tolerated(name):
+            rival.ask("open")
+    for turn, first in enumerate(range(0, current.size, _CHUNK)):
+        stop = min(first + _CHUNK, current.size)
+        for name, rival in current.each(turn):
+            with current.tolerated(name):
+                spent[name] = spent.get(name, 0.0) + rival.ask("add", first=first, stop=stop)["seconds"]
+    for name, rival in current.each():
+        with current.tolerated(name):
+            settled = rival.ask("settle")["seconds"]
+            current.note(name, add_s=round(spent[name], 3), add_per_s=round(current.size / spent[name]))
+            if settled > 0.01:
+                current.note(name, settle_s=round(settled, 2))
+
+
+def _reopen(current: Round, pythons: Mapping[str, Path]) -> None:
+    restart(current, pythons)
+    for name, rival in current.each():
+        with current.tolerated(name):
+            if rival.arm.survives != "nothing":
+                opened = rival.ask("open", probe=0)
+                current.note(name, open_s=round(opened["seconds"], 4), disk_bytes=disk_bytes(rival.folder))
+
+
+def _search(current: Round, passes: int, queries: int, *, typed: bool) -> None:
+    numbers = list(range(0, current.size, max(1, current.size // queries)))[:queries]
+    label = "typed" if typed else "plain"
+    limits: dict[str, int] = {}
+    medians: dict[str, list[float]] = {}
+    worst: dict[str, list[float]] = {}
+    for turn in range(passes):
+        taken: dict[str, list[float]] = {}
+        hits: dict[str, tuple[int, int]] = {}
+        for start in range(0, len(numbers), BLOCK):
+            for name, rival in current.each(turn + start // BLOCK):
+                if len(taken.get(name, ())) >= limits.get(name, queries):
+                    continue
+                with current.tolerated(name):
+                    answer = rival.ask("search", numbers=numbers[start : start + BLOCK], typed=typed)
+                    taken.setdefault(name, []).extend(answer["seconds"])
+                    first, found = hits.get(name, (0, 0))
+                    hits[name] = (first + answer["first"], found + answer["found"])
+        for name, seconds in taken.items():
+            if name not in current.rivals:
+                continue
+            medians.setdefault(name, []).append(statistics.median(seconds))
+            worst.setdefault(name, []).append(percentile(seconds, 0.95))
+            limits[name] = max(BLOCK, int(_PATIENCE / statistics.median(seconds)))
+            if turn == 0:
+                first, found = hits[name]
+                current.note(name, **{f"{label}_first": first / len(seconds), f"{label}_found": found / len(seconds)})
+    for name in current.rivals:
+        current.note(name, **_spread(label, medians[name], worst[name]))
+
+
+def _write(current: Round, passes: int) -> None:
+    """Single writes into the full store, in turns of a fifth each."""
+    share = max(1, _WRITES // passes)
+    medians: dict[str, list[float]] = {}
+    worst: dict[str, list[float]] = {}
+    for turn in range(passes):
+        first = current.size + turn * share
+        for name, rival in current.each(turn):
+            with current.tolerated(name):
+                seconds = rival.ask("write", first=first, stop=first + share)["seconds"]
+                medians.setdefault(name, []).append(statistics.median(seconds))
+                worst.setdefault(name, []).append(percentile(seconds, 0.95))
+    for name in current.rivals:
+        current.note(name, **_spread("write", medians[name], worst[name]))
+
+
+def _spread(label: str, medians: Sequence[float], worst: Sequence[float]) -> dict[str, Any]:
+    """Return the medians over passes, and the medians themselves for the ratios."""
+    return {
+        f"{label}_p50_ms": round(statistics.median(medians) * 1e3, 3),
+        f"{label}_p95_ms": round(statistics.median(worst) * 1e3, 3),
+        f"{label}_passes": [round(value * 1e3, 4) for value in medians],
+    }
+
+
+def _with_ratios(figures: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Add each arm's times by those of the reference."""
+    reference = figures.get(REFERENCE)
+    for found in figures.values() if reference else ():
+        for label in ("plain", "typed", "write"):
+            if f"{label}_passes" in found and reference is not None:
+                ratio = median_ratio(found[f"{label}_passes"], reference[f"{label}_passes"])
+                found[f"{label}_ratio"] = round(ratio, 2)
+    return figures
+
+
+register(Suite(name="speed", about="Writes, reads, restarts and memory beside other stores", run=measure, page=page))
