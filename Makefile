@@ -9,7 +9,7 @@ SOURCES := $(wildcard packages/*/pyproject.toml) constraints.txt requirements-de
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install uninstall demo test test-fast check format lint types arrows docs bench bench-quick examples clean
+.PHONY: help setup install uninstall demo test test-fast test-llm check format lint types arrows docs bench bench-quick examples clean
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ test: $(READY)  ## Run every test
 
 test-fast: $(READY)  ## Run the tests that take a moment
 	$(BIN)/python -m pytest -m "not slow"
+
+test-llm: $(READY)  ## Ask a real language model at MEMANTO_TEST_LLM_URL ten questions
+	$(BIN)/python -m pytest tests/llm -m llm -rs
 
 check: format lint types arrows test-fast  ## Format, lint, types, arrows, fast tests
 

@@ -175,7 +175,7 @@ def test_an_answer_before_planning_cites_the_path_and_the_mistake(cli: Cli) -> N
     path, mistakes = answer["parts"]
     assert (path["kind"], mistakes["kind"]) == ("path", "failure")
     assert path["answered"] and mistakes["answered"]
-    assert {LEARNING, FAILURE} <= set(cited(answer))
+    assert {REPULL, FAILURE} <= set(cited(answer))
     assert answer["missing"] == [] and not answer["abstained"]
 
 

@@ -23,24 +23,26 @@ The same signals against another question: whether a text that answers is among 
 refusal where recall failed counts as right, too.
 """
 
-_COMBINED = """\
-## A rule
+_RULES = """\
+## Rules
 
-A logistic rule over the signals, fitted on the half of the questions chosen by a hash of their text, with the
-threshold that lets nine in ten answerable questions of that half through; shown on the other half.
+Each rule's threshold is the highest that lets nine in ten questions through whose answer is among the first five
+results, on the half of the questions chosen by a hash of their text, every set counting the same. Shown on the other
+half: how many of these it lets through, and how many it refuses of those where the answer is not there (of which the
+unanswerable). *All* signals are weighed by a logistic model fitted on the first half.
 """
 
 
 def page(result: Result) -> str:
     """Render the page."""
-    sets = {name: found for name, found in result.figures.items() if name != "combined"}
+    sets = {name: found for name, found in result.figures.items() if name != "rules"}
     if not sets:
         return _INTRO + "\n" + provenance(result)
     parts = [_INTRO, _aucs(sets, "auc answerable"), _FOUND, _aucs(sets, "auc found")]
-    combined = result.figures.get("combined", {})
-    if combined:
-        parts += [_COMBINED, *(_rule(label, found) for label, found in combined.items())]
-        parts += ["![Answerable let through against unanswerable let through](abstention.svg)\n"]
+    rules = result.figures.get("rules", {})
+    if rules:
+        parts += [_RULES, *(_rule(label, found) for label, found in rules.items())]
+        parts += ["![Found let through against not found let through](abstention.svg)\n"]
     return "\n".join([*parts, provenance(result)])
 
 
@@ -57,32 +59,27 @@ def _aucs(sets: Mapping[str, Any], which: str) -> str:
 def _rule(label: str, found: dict[str, Any]) -> str:
     weights = found["weights"]
     terms = " ".join(f"{weight:+.3f} x {name}" for name, weight in weights.items() if name != "bias")
+    formula = f"{weights['bias']:.3f} {terms}" if len(weights) > 2 else label
+    names = ("found let through", "not found refused", "unanswerable refused")
     rows = [
-        (
-            name,
-            *one["n"],
-            share(one["auc answerable"]),
-            share(one["auc found"]),
-            share(one["answerable let through"]),
-            share(one["unanswerable refused"]),
-        )
+        (name, *one["n"], share(one["auc found"]), *("" if one[key] is None else share(one[key]) for key in names))
         for name, one in found["shown on the other half"].items()
     ]
-    header = ("set", "answerable", "not", "AUC", "AUC found", "answerable let through", "unanswerable refused")
-    formula = f"score = {weights['bias']:.3f} {terms}; answer from {found['threshold']:.3f} on"
-    return f"### {label.capitalize()}\n\n`{formula}`\n\n{table(header, rows)}\n"
+    header = ("set", "found", "not found", "unanswerable", "AUC", *names)
+    return f"### {label.capitalize()}\n\n`{formula} >= {found['threshold']:.3f}`\n\n{table(header, rows)}\n"
 
 
 def plots(result: Result) -> dict[str, str]:
-    """Draw the curves of the richest rule: one line per set."""
-    combined = result.figures.get("combined", {})
-    if not combined:
+    """Draw the curves of the cross-encoder's logit where it was asked, else of the nearest cosine."""
+    rules = result.figures.get("rules", {})
+    label = next((name for name in ("cross-encoder logit", "nearest cosine") if name in rules), None)
+    if label is None:
         return {}
-    label, found = list(combined.items())[-1]
     series = {
-        name: sorted((refused, kept) for _, refused, kept in one["curve"])
-        for name, one in found["shown on the other half"].items()
+        name: sorted((lost, kept) for _, lost, kept in one["curve"])
+        for name, one in rules[label]["shown on the other half"].items()
+        if one["curve"]
     }
-    across = plot.Axis("unanswerable questions let through", 0, 1)
-    up = plot.Axis("answerable questions let through", 0, 1)
-    return {"abstention.svg": plot.lines(f"Abstention {label}", across, up, series)} if series else {}
+    across = plot.Axis("let through where the answer is not there", 0, 1)
+    up = plot.Axis("let through where it is", 0, 1)
+    return {"abstention.svg": plot.lines(f"Abstention by {label}", across, up, series)}

@@ -19,6 +19,12 @@ from tests.benchmarks.environments import NoEnvironment, pins_of, python_for
 from tests.benchmarks.harness import ROOT, Bench
 
 _SCRIPTS: Final = Path(__file__).resolve().parent / "rivals"
+_SETTINGS: Final = {
+    "MEMANTO_OFFLINE": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    # Numeric libraries would spin a thread per core on what takes a tenth of a millisecond.
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+}
 BLOCK: Final = 20
 """Searches asked of an arm before it is the next one's turn."""
 
@@ -96,7 +102,7 @@ class Rival:
 def start(arm: Arm, folder: Path, python: Path) -> Rival:
     """Start the process that serves an arm on a folder."""
     command = [str(python), str(_SCRIPTS / f"{arm.script}.py"), str(folder)]
-    environment = {**os.environ, "MEMANTO_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, **_SETTINGS}
     log = (folder.parent / f"{folder.name}.log").open("w", encoding="utf-8")
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment, cwd=ROOT

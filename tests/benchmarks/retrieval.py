@@ -21,6 +21,9 @@ ARMS = ("grep", "BM25", "dense", "hybrid", "hybrid + cross-encoder", "full conte
 QUICK_QUERIES = 30
 """Questions of the sample that a quick run asks."""
 
+JUDGED = ("BEAM 100K",)
+"""The sizes of BEAM that the cross-encoder judges, too."""
+
 _WORD = re.compile(r"\w+")
 
 Scores = dict[str, dict[str, Tally]]
@@ -48,7 +51,9 @@ def measure(bench: Bench) -> Figures:
         bench.say("LongMemEval done")
     for name, file in datasets.BEAM.items():
         if bench.available(name, file):
-            figures |= _beam(bench, name, embedder, reranker)
+            figures |= _beam(bench, name, embedder, reranker if name in JUDGED else None)
+            if name not in JUDGED:
+                bench.skip(f"{name}: cross-encoder", "long turns: some ten minutes of pairs")
     return figures
 
 
@@ -68,7 +73,7 @@ def _locomo(bench: Bench, embedder: RememberingEmbedder | None, reranker: Rememb
         _merge(turns, scores)
         bench.say(f"LoCoMo {pool.name} done")
     together = _ask(datasets.pooled("LoCoMo", pools), embedder, None)
-    bench.skip("LoCoMo, one pool of all: cross-encoder", "the pairs differ from the separate pools': five more minutes")
+    bench.skip("LoCoMo, one pool of all: cross-encoder", "other pairs than in the separate pools: five more minutes")
     bench.say("LoCoMo in one pool done")
     return {
         "LoCoMo turns": _figures(turns) | {"by conversation": by_pool},

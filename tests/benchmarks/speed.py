@@ -113,10 +113,10 @@ def _search(current: Round, passes: int, queries: int, *, typed: bool) -> None:
     numbers = list(range(0, current.size, max(1, current.size // queries)))[:queries]
     label = "typed" if typed else "plain"
     limits: dict[str, int] = {}
-    medians: dict[str, list[float]] = {}
-    worst: dict[str, list[float]] = {}
+    spread = _Spread(label)
     for turn in range(passes):
         taken: dict[str, list[float]] = {}
+        cpu: dict[str, list[float]] = {}
         hits: dict[str, tuple[int, int]] = {}
         for start in range(0, len(numbers), BLOCK):
             for name, rival in current.each(turn + start // BLOCK):
@@ -125,44 +125,61 @@ def _search(current: Round, passes: int, queries: int, *, typed: bool) -> None:
                 with current.tolerated(name):
                     answer = rival.ask("search", numbers=numbers[start : start + BLOCK], typed=typed)
                     taken.setdefault(name, []).extend(answer["seconds"])
+                    cpu.setdefault(name, []).extend(answer["cpu"])
                     first, found = hits.get(name, (0, 0))
                     hits[name] = (first + answer["first"], found + answer["found"])
         for name, seconds in taken.items():
             if name not in current.rivals:
                 continue
-            medians.setdefault(name, []).append(statistics.median(seconds))
-            worst.setdefault(name, []).append(percentile(seconds, 0.95))
+            spread.add(name, seconds, cpu[name])
             limits[name] = max(BLOCK, int(_PATIENCE / statistics.median(seconds)))
             if turn == 0:
                 first, found = hits[name]
                 current.note(name, **{f"{label}_first": first / len(seconds), f"{label}_found": found / len(seconds)})
-    for name in current.rivals:
-        current.note(name, **_spread(label, medians[name], worst[name]))
+    spread.note(current)
 
 
 def _write(current: Round, passes: int) -> None:
     """Single writes into the full store, in turns of a fifth each."""
     share = max(1, _WRITES // passes)
-    medians: dict[str, list[float]] = {}
-    worst: dict[str, list[float]] = {}
+    spread = _Spread("write")
     for turn in range(passes):
         first = current.size + turn * share
         for name, rival in current.each(turn):
             with current.tolerated(name):
-                seconds = rival.ask("write", first=first, stop=first + share)["seconds"]
-                medians.setdefault(name, []).append(statistics.median(seconds))
-                worst.setdefault(name, []).append(percentile(seconds, 0.95))
-    for name in current.rivals:
-        current.note(name, **_spread("write", medians[name], worst[name]))
+                answer = rival.ask("write", first=first, stop=first + share)
+                spread.add(name, answer["seconds"], answer["cpu"])
+    spread.note(current)
 
 
-def _spread(label: str, medians: Sequence[float], worst: Sequence[float]) -> dict[str, Any]:
-    """Return the medians over passes, and the medians themselves for the ratios."""
-    return {
-        f"{label}_p50_ms": round(statistics.median(medians) * 1e3, 3),
-        f"{label}_p95_ms": round(statistics.median(worst) * 1e3, 3),
-        f"{label}_passes": [round(value * 1e3, 4) for value in medians],
-    }
+class _Spread:
+    """What one kind of request took each arm in each pass: wall time and processor time of its process.
+
+    A busy machine stretches the wall time of what takes long more than of what is done within a time slice, so
+    both are kept, and the ratio is taken of either.
+    """
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._passes: dict[str, list[tuple[float, float, float]]] = {}
+
+    def add(self, name: str, seconds: Sequence[float], cpu: Sequence[float]) -> None:
+        """Add a pass of an arm; `process_time` is too coarse for one request on some systems, so it is averaged."""
+        pair = (statistics.median(seconds), percentile(seconds, 0.95), statistics.fmean(cpu))
+        self._passes.setdefault(name, []).append(pair)
+
+    def note(self, current: Round) -> None:
+        """Note the medians over passes, and each pass for the ratios."""
+        for name in current.rivals:
+            middle, worst, cpu = zip(*self._passes[name], strict=True)
+            figures = {
+                "p50_ms": round(statistics.median(middle) * 1e3, 3),
+                "p95_ms": round(statistics.median(worst) * 1e3, 3),
+                "cpu_ms": round(statistics.median(cpu) * 1e3, 3),
+                "passes": [round(value * 1e3, 4) for value in middle],
+                "cpu_passes": [round(value * 1e3, 4) for value in cpu],
+            }
+            current.note(name, **{f"{self._label}_{key}": value for key, value in figures.items()})
 
 
 def _with_ratios(figures: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -171,8 +188,9 @@ def _with_ratios(figures: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]
     for found in figures.values() if reference else ():
         for label in ("plain", "typed", "write"):
             if f"{label}_passes" in found and reference is not None:
-                ratio = median_ratio(found[f"{label}_passes"], reference[f"{label}_passes"])
-                found[f"{label}_ratio"] = round(ratio, 2)
+                for passes, ratio in (("passes", "ratio"), ("cpu_passes", "cpu_ratio")):
+                    value = median_ratio(found[f"{label}_{passes}"], reference[f"{label}_{passes}"])
+                    found[f"{label}_{ratio}"] = round(value, 2)
     return figures
 
 

@@ -22,7 +22,7 @@ from tests.benchmarks import (
     truth_timeqa,
     truth_updates,
 )
-from tests.benchmarks.abstention import Asked, Rule
+from tests.benchmarks.abstention_rules import KEPT, Asked, Rule
 from tests.benchmarks.datasets import Pool, Query
 from tests.benchmarks.harness import Bench, Result, Suite
 from tests.benchmarks.metrics import Tally, auc, curve, halves, interval, recall_at, reciprocal_rank
@@ -207,12 +207,12 @@ def test_grep_ranks_by_distinct_words_of_the_question() -> None:
 
 def test_a_rule_learns_which_signal_matters() -> None:
     signals = [{"good": n % 2 + n / 100, "noise": float(n * 7 % 5)} for n in range(40)]
-    rows = [Asked(f"q{n}", n % 2 == 1, False, both) for n, both in enumerate(signals)]
-    rule = Rule.fit(rows, [1.0] * len(rows), ["good", "noise"])
-    scores = {answerable: [rule(row) for row in rows if row.answerable is answerable] for answerable in (True, False)}
+    rows = [Asked(f"q{n}", n % 2 == 1, n % 2 == 1, both) for n, both in enumerate(signals)]
+    rule = Rule.fit([(row, 1.0) for row in rows], ["good", "noise"])
+    scores = {found: [rule(row) for row in rows if row.found is found] for found in (True, False)}
     assert auc(scores[True], scores[False]) == 1.0
-    kept = sum(score >= rule.threshold(rows) for score in scores[True])
-    assert kept / len(scores[True]) >= abstention.KEPT
+    threshold = rule.threshold([(row, 1.0) for row in rows])
+    assert sum(score >= threshold for score in scores[True]) == KEPT * len(scores[True])
 
 
 # -- frame --------------------------------------------------------------------------------------------

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.benchmarks.harness import Result, provenance, table
-from tests.benchmarks.tuning_variants import JUDGED, PLAIN, SHIPPED, SHIPPED_JUDGED
+from tests.benchmarks.tuning_variants import SHIPPED, SHIPPED_JUDGED
+
+_MEASURES = ("recall@5", "recall@10", "mrr")
 
 _INTRO = """\
 # Ways to find more
@@ -24,30 +26,33 @@ def page(result: Result) -> str:
     """Render the page."""
     sets = result.figures
     parts = [_INTRO]
-    if sets:
-        parts += ["## Without the cross-encoder\n", _choice(sets, list(PLAIN), SHIPPED)]
-        parts += [_shown(sets, list(PLAIN), SHIPPED)]
-        judged = {name: found for name, found in sets.items() if SHIPPED_JUDGED in found["shown"]}
-        if judged:
-            parts += ["## With the cross-encoder\n", _choice(judged, list(JUDGED), SHIPPED_JUDGED)]
-            parts += [_shown(judged, list(JUDGED), SHIPPED_JUDGED)]
+    for heading, shipped in (("Without", SHIPPED), ("With", SHIPPED_JUDGED)):
+        measured = {name: found for name, found in sets.items() if shipped in found["shown"]}
+        if measured:
+            names = list(next(iter(measured.values()))["shown"])
+            middle = names.index(SHIPPED_JUDGED) if SHIPPED_JUDGED in names else len(names)
+            variants = names[:middle] if shipped == SHIPPED else names[middle:]
+            parts += [f"## {heading} the cross-encoder\n", _choice(measured, variants, shipped)]
+            parts += [_shown(measured, variants, shipped)]
     return "\n".join([*parts, provenance(result)])
 
 
 def _choice(sets: Mapping[str, Any], variants: list[str], shipped: str) -> str:
-    """Render the part that chooses: the mean over the public sets."""
-    chosen = {name: found["choice"] for name, found in sets.items() if name != "own corpus"} or {
-        name: found["choice"] for name, found in sets.items()
-    }
+    """Render the part that chooses: the mean over the public sets, and our own corpus beside it."""
+    own = sets["own corpus"]["choice"]
+    chosen = {name: found["choice"] for name, found in sets.items() if name != "own corpus"} or {"own corpus": own}
     rows = []
     for variant in variants:
-        measures = [
-            statistics.fmean(100 * (part[variant][m] - part[shipped][m]) for part in chosen.values())
-            for m in ("recall@5", "recall@10", "mrr")
-        ]
-        rows.append((variant, *(f"{value:+.1f}" for value in measures), f"{statistics.fmean(measures):+.1f}"))
-    head = ("where choices are made", "recall@5", "recall@10", "MRR", "mean")
-    return f"Mean over {', '.join(chosen)}:\n\n{table(head, rows)}\n"
+        means = [statistics.fmean(_gain(part, variant, shipped, m) for part in chosen.values()) for m in _MEASURES]
+        mine = [_gain(own, variant, shipped, m) for m in _MEASURES]
+        rows.append((variant, *(f"{value:+.1f}" for value in (*means, statistics.fmean(means), *mine))))
+    ours = (f"own corpus ({own[shipped]['n']}): recall@5", "recall@10", "MRR")
+    head = ("where choices are made", "recall@5", "recall@10", "MRR", "mean", *ours)
+    return f"Mean over {', '.join(chosen)}, and the project's own corpus:\n\n{table(head, rows)}\n"
+
+
+def _gain(part: Mapping[str, Any], variant: str, shipped: str, measure: str) -> float:
+    return 100 * float(part[variant][measure] - part[shipped][measure])
 
 
 def _shown(sets: Mapping[str, Any], variants: list[str], shipped: str) -> str:
@@ -58,7 +63,7 @@ def _shown(sets: Mapping[str, Any], variants: list[str], shipped: str) -> str:
         for found in sets.values():
             part = found["shown"]
             mean, low, high = found["interval of recall@10"][variant]
-            first, mrr = (100 * (part[variant][m] - part[shipped][m]) for m in ("recall@5", "mrr"))
+            first, mrr = (_gain(part, variant, shipped, m) for m in ("recall@5", "mrr"))
             cells.append(f"{first:+.1f}, {mean:+.1f} ({low:+.1f} to {high:+.1f}), {mrr:+.1f}")
         rows.append((variant, *cells))
     head = ("where they are shown", *(f"{name} ({found['shown'][shipped]['n']})" for name, found in sets.items()))

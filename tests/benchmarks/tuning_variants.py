@@ -159,6 +159,14 @@ def _weak_list(case: Case) -> Scores:
     return _rrf(case.dense, case.lexical, words=lambda _place, _score: weight)
 
 
+def _strength(case: Case, *, floor: float = 0.25, full: float = 2.0) -> Scores:
+    """Let the words' list count as a whole by its best BM25 score per term of the query, which needs no statistics."""
+    terms = len(encode_query(case.query).indices)
+    best = case.lexical[0][1] / terms if case.lexical else 0.0
+    weight = floor + (1 - floor) * min(1.0, best / full)
+    return _rrf(case.dense, case.lexical, words=lambda _place, _score: weight)
+
+
 def _share_of_best(case: Case) -> Scores:
     best = case.lexical[0][1] if case.lexical else 1.0
     return _rrf(case.dense, case.lexical, words=lambda _place, score: score / best)
@@ -245,6 +253,7 @@ PLAIN: Final[dict[str, Callable[[Case], list[int]]]] = {
         _rrf(c.dense, c.lexical, words=lambda place, _: _covered(c, place))
     ),
     "words weighted by the list's coverage": lambda c: _top(_weak_list(c)),
+    "words weighted by the best score per term": lambda c: _top(_strength(c)),
     "words weighted by score / best score": lambda c: _top(_share_of_best(c)),
     "scores, 0.45 meaning": lambda c: _top(_mixed(c, ranks=0.0)),
     "scores, 0.6 meaning": lambda c: _top(_mixed(c, meaning=0.6, ranks=0.0)),
@@ -255,6 +264,8 @@ PLAIN: Final[dict[str, Callable[[Case], list[int]]]] = {
     "pre-pass with pairs of words": lambda c: _top(_rrf(c.dense, c.prepared.pairs.search(c.query))),
     "RRF, neighbours 0.2": lambda c: _top(_with_neighbours(c, _rrf(c.dense, c.lexical))),
     "scores and ranks, neighbours 0.2": lambda c: _top(_with_neighbours(c, _mixed(c))),
+    "best score per term, neighbours 0.1": lambda c: _top(_with_neighbours(c, _strength(c), before=0.1, after=0.1)),
+    "best score per term, neighbours 0.2": lambda c: _top(_with_neighbours(c, _strength(c))),
 }
 """Orders without the cross-encoder, by what they change."""
 
@@ -264,7 +275,8 @@ JUDGED: Final[dict[str, Callable[[Case], list[int]]]] = {
     "cross-encoder alone (1.0)": lambda c: _judged(c, _rrf(c.dense, c.lexical), trust=1.0),
     "cross-encoder at 0.7": lambda c: _judged(c, _rrf(c.dense, c.lexical), trust=0.7),
     "cross-encoder on scores and ranks": lambda c: _judged(c, _mixed(c)),
-    "cross-encoder on 30 with neighbours 0.2": lambda c: _judged(c, _with_neighbours(c, _mixed(c))),
-    "the same, neighbours 0.1 after it": lambda c: _judged(c, _with_neighbours(c, _mixed(c)), neighbours=0.1),
+    "cross-encoder on best score per term": lambda c: _judged(c, _strength(c)),
+    "the same with neighbours 0.2": lambda c: _judged(c, _with_neighbours(c, _strength(c))),
+    "the same, and neighbours 0.1 after it": lambda c: _judged(c, _with_neighbours(c, _strength(c)), neighbours=0.1),
 }
 """Orders with it."""

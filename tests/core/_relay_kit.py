@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from tests.core._edge_worker import AGENT
 
 from memanto.engine.edge import EdgeEngine
-from memanto.engine.edge_calls import Call, Request
+from memanto.engine.edge_calls import Call, Request, check
 from memanto.engine.edge_lease import ShardLease
 from memanto.engine.relay_client import RelayClient, Trouble
 from memanto.engine.relay_protocol import Answer, Frames, greeting
@@ -31,7 +31,7 @@ class RelayedEngine(EdgeEngine):
 
     def _run(self, namespace: str, call: Call[T]) -> T:
         self._existing(namespace)
-        call.check()
+        check(call)
         lease = self._lease(namespace)
         with lease.hold(self._timeout):
             client = RelayClient(lease._socket, namespace)

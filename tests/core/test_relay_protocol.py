@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
 import math
 from datetime import UTC, datetime
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import pytest
@@ -18,6 +21,7 @@ from memanto.engine.port import Candidate, Change, EngineInfo, Point, SparseVect
 from memanto.engine.relay_codec import codec
 from memanto.engine.relay_protocol import (
     MAX_FRAME,
+    PROTOCOL,
     Answer,
     Envelope,
     Frames,
@@ -191,6 +195,27 @@ def test_a_greeting_names_version_and_namespace() -> None:
     assert greets_well(body(greeting("a")), "a")
     assert not greets_well(body(greeting("a")), "b")
     assert not greets_well(body(frame({"protocol": 0})), "a")
+
+
+def test_the_shape_of_the_messages_belongs_to_the_protocols_number() -> None:
+    """Processes of two versions meet on one store: when this fails, raise `PROTOCOL` and write the new digest."""
+    shapes: dict[str, str] = {}
+
+    def describe(hint: Any) -> str:
+        if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
+            if hint.__name__ not in shapes:
+                shapes[hint.__name__] = "..."  # it may contain itself
+                hints = get_type_hints(hint)
+                shapes[hint.__name__] = ", ".join(f"{name}: {describe(part)}" for name, part in hints.items())
+            return hint.__name__
+        kind = "union" if get_origin(hint) in {Union, UnionType} else getattr(get_origin(hint) or hint, "__name__", "")
+        parts = [describe(part) for part in get_args(hint)]
+        return f"{kind}[{', '.join(sorted(parts) if kind == 'union' else parts)}]"
+
+    for call in (*calls.READS, *calls.WRITES):
+        shapes[f"{call.__name__} ->"] = f"{describe(call)} {describe(get_type_hints(call.run)['return'])}"
+    digest = hashlib.blake2b(repr(sorted(shapes.items())).encode(), digest_size=8).hexdigest()
+    assert (PROTOCOL, digest) == (1, "79dd41c2406ac699")
 
 
 def test_times_must_be_times_and_types_are_never_chosen_by_the_message() -> None:

@@ -13,7 +13,7 @@ START = datetime(2026, 5, 4, 9, tzinfo=UTC)
 GOAL = "Goal: reconcile the ledger every night and flag every difference over $0.01"
 PLAN = "Plan: pull the ledger, diff it, open tickets for what differs"
 RUN = "Nightly reconciliation run: 12 deltas, all from one late batch; concluded that the pull was stale"
-FAILURE = "When the nightly diff shows missing captures, wait five minutes and pull again — root cause: the acquirer is late"
+FAILURE = "When the nightly diff shows missing captures, wait and pull again — root cause: the acquirer is late"
 LAG = "Ledger pulls lag the source by about 5 minutes"
 DATABASE = "The ledger database is PostgreSQL 17 behind PgBouncer"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from tests.acceptance.course import CHECK
 from tests.loop.answer_kit import DATABASE, FAILURE, GOAL, LAG, PLAN, RUN, START, make_memory, seeded
 
 from memanto import AsyncMemanto, InMemory, Memanto
@@ -29,6 +30,17 @@ def memory(clock: FixedClock) -> Iterator[Memanto]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def ledger() -> Iterator[tuple[Memanto, dict[str, str]]]:
+    """A seeded memory that no test writes to, with its ids."""
+    memory, ids = seeded()
+    with memory:
+        yield memory, ids
+
+
+Ledger = tuple[Memanto, dict[str, str]]
+
+
 def quotes(answer: Answer) -> list[str]:
     return [one.quote for one in answer.citations]
 
@@ -43,11 +55,9 @@ def test_an_answer_quotes_its_memory_with_number_id_date_and_confidence(memory: 
     assert (answer.abstained, answer.missing, answer.how) == (False, (), "extractive")
 
 
-def test_each_part_is_answered_by_memories_of_its_kind() -> None:
-    memory, ids = seeded()
-    answer = memory.answer(
-        "what is the current goal, what did the last reconciliation run conclude, and what is one recorded failure and its fix?"
-    )  # noqa: E501
+def test_each_part_is_answered_by_memories_of_its_kind(ledger: Ledger) -> None:
+    memory, ids = ledger
+    answer = memory.answer(CHECK)
     assert [part.kind.value for part in answer.parts] == ["goal", "run", "failure"]
     assert [one.id for one in answer.citations] == [ids["goal"], ids["event"], ids["error"]]
     assert "root cause" in answer.text
@@ -97,8 +107,8 @@ def test_without_a_slot_the_newest_goal_counts(memory: Memanto, clock: FixedCloc
     assert quotes(memory.answer("What is the current goal?")) == ["Goal: reconcile the ledger"]
 
 
-def test_goal_and_plan_are_two_parts() -> None:
-    memory, ids = seeded()
+def test_goal_and_plan_are_two_parts(ledger: Ledger) -> None:
+    memory, ids = ledger
     answer = memory.answer("What is the current goal and plan?")
     assert [one.id for one in answer.citations] == [ids["goal"], ids["plan"]]
     assert PLAN in answer.text
@@ -116,8 +126,8 @@ def test_a_template_nobody_filled_answers_nothing(memory: Memanto) -> None:
     assert memory.answer("What is the current goal?").abstained
 
 
-def test_only_the_types_asked_for_take_part() -> None:
-    memory, _ = seeded()
+def test_only_the_types_asked_for_take_part(ledger: Ledger) -> None:
+    memory, _ = ledger
     assert memory.answer("What is said of the ledger database?", types=["event"]).abstained
     assert quotes(memory.answer("What is said of the ledger database?", types=["fact"])) == [DATABASE]
 
@@ -127,8 +137,8 @@ def test_only_the_types_asked_for_take_part() -> None:
     "question",
     ["Who won the football match?", "Which coffee does the kitchen serve?", "Wie heißt der Hund?", "足球比赛谁赢了?"],
 )
-def test_a_question_that_memory_does_not_answer_is_not_answered(question: str) -> None:
-    memory, _ = seeded()
+def test_a_question_that_memory_does_not_answer_is_not_answered(question: str, ledger: Ledger) -> None:
+    memory, _ = ledger
     answer = memory.answer(question)
     assert answer.abstained
     assert answer.citations == ()
@@ -197,8 +207,8 @@ def test_memories_that_disagree_are_both_shown_the_newest_first(memory: Memanto,
 
 
 # -- bounds -----------------------------------------------------------------------------------------
-def test_a_budget_is_kept_and_what_does_not_fit_is_told() -> None:
-    memory, _ = seeded()
+def test_a_budget_is_kept_and_what_does_not_fit_is_told(ledger: Ledger) -> None:
+    memory, _ = ledger
     question = "What is the current goal, and what is one recorded failure and its fix?"
     answer = memory.answer(question, budget_tokens=tokens(GOAL))
     assert quotes(answer) == [GOAL]
@@ -208,8 +218,8 @@ def test_a_budget_is_kept_and_what_does_not_fit_is_told() -> None:
     assert answer.missing == ()
 
 
-def test_a_limit_bounds_what_is_cited_and_every_part_gets_its_first() -> None:
-    memory, _ = seeded()
+def test_a_limit_bounds_what_is_cited_and_every_part_gets_its_first(ledger: Ledger) -> None:
+    memory, _ = ledger
     assert len(memory.answer("What durable facts about this environment are stored?", limit=1).citations) == 1
     both = memory.answer("What durable facts are stored, and what is the current goal?", limit=2)
     assert {one.type.value for one in both.citations} == {"fact", "goal"}
@@ -247,8 +257,8 @@ def test_a_memory_cannot_end_its_own_quotation(memory: Memanto) -> None:
     assert line.endswith("[1] (fact, 2026-05-04, confidence 0.8)")
 
 
-def test_answering_writes_nothing() -> None:
-    memory, _ = seeded()
+def test_answering_writes_nothing(ledger: Ledger) -> None:
+    memory, _ = ledger
     before = list(memory.export())[1:]
     memory.answer("What is the current goal and plan, and how far do ledger pulls lag?")
     memory.check()
@@ -265,8 +275,8 @@ def test_an_answer_can_be_awaited() -> None:
 
 
 def test_words_alone_are_enough_without_any_model() -> None:
-    memory, _ = seeded(embedder=None)
-    assert quotes(memory.answer(ASKED)) == [LAG]
-    assert quotes(memory.answer("What is one recorded failure and its fix?")) == [FAILURE]
-    assert quotes(memory.answer("What did the last reconciliation run conclude?")) == [RUN]
-    assert memory.answer("Which coffee does the kitchen serve?").abstained
+    with seeded(embedder=None)[0] as memory:
+        assert quotes(memory.answer(ASKED)) == [LAG]
+        assert quotes(memory.answer("What is one recorded failure and its fix?")) == [FAILURE]
+        assert quotes(memory.answer("What did the last reconciliation run conclude?")) == [RUN]
+        assert memory.answer("Which coffee does the kitchen serve?").abstained

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from memanto import Memanto, Server
 from memanto.cli.main import run as memanto
 from memanto.errors import InvalidInputError, MissingDependencyError
-from memanto.loop import plotting
 from memanto.loop.compounding import METRICS, MIN_RUNS, Compounding, TooFewRuns, compounding
 from memanto.loop.plotting import bars, save_plot
 from memanto.loop.runs import RunRecord, with_repeats
@@ -193,7 +192,7 @@ def test_without_matplotlib_the_error_names_the_extra_by_path(tmp_path: Path, mo
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(plotting.importlib, "import_module", missing)
+    monkeypatch.setattr("memanto.loop.plotting.importlib.import_module", missing)
     with pytest.raises(MissingDependencyError) as caught:
         save_plot(compounding(falling(9)), tmp_path / "runs.png")
     assert "packages/memanto[plot]" in caught.value.hint

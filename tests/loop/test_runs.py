@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from memanto import Embedded, Memanto, Server
+from memanto import AsyncMemanto, Embedded, Memanto, Server
 from memanto.errors import InvalidInputError, NotFoundError, VersionConflictError
 from memanto.loop.ledger import step_id
 from memanto.loop.run import Run
@@ -114,12 +116,14 @@ def test_runs_list_the_latest_first_and_can_be_chosen(memory: Memanto, clock: Fi
     assert [one.id for one in memory.runs(limit=2)] == ["open", "a-off"]
 
 
-def test_more_runs_than_one_page_are_all_listed(clock: FixedClock) -> None:
-    with Memanto("tester", store=Server(":memory:"), embedder=None, clock=clock) as memory:
-        for number in range(103):
-            clock.advance(1)
-            memory.start_run("survey", run_id=f"run-{number}").end("x")
-        assert [one.id for one in memory.runs()] == [f"run-{number}" for number in reversed(range(103))]
+def test_more_runs_than_one_page_are_all_listed(
+    memory: Memanto, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memanto.loop.ledger.MAX_LIMIT", 4)
+    for number in range(9):
+        clock.advance(1)
+        memory.start_run("survey", run_id=f"run-{number}").end("x")
+    assert [one.id for one in memory.runs()] == [f"run-{number}" for number in reversed(range(9))]
 
 
 def test_a_run_that_is_quarantined_counts_no_more(memory: Memanto) -> None:
@@ -386,7 +390,7 @@ def test_a_step_out_of_its_limits_is_refused_and_nothing_is_stored(memory: Meman
 )
 def test_a_run_with_an_impossible_name_is_refused(memory: Memanto, bad: dict[str, str]) -> None:
     with pytest.raises(InvalidInputError):
-        memory.start_run(**{"task_type": "survey", **bad})  # type: ignore[arg-type]
+        memory.start_run(**{"task_type": "survey", **bad})
     memory.create_agent()
     assert memory.runs() == []
 
@@ -404,3 +408,16 @@ def test_secrets_and_forged_marks_reach_neither_steps_nor_the_line(memory: Meman
 def test_an_event_that_only_looks_like_a_run_is_none(memory: Memanto) -> None:
     memory.remember("Run of survey ended in success", type=MemoryType.EVENT, tags=["run", "run:survey"])
     assert memory.runs() == []
+
+
+# -- in asyncio -------------------------------------------------------------------------------------
+def test_runs_are_recorded_by_their_ids_in_asyncio() -> None:
+    async def work() -> tuple[str, int]:
+        memory: Any
+        async with AsyncMemanto("tester", store=Server(":memory:"), embedder=None) as memory:
+            run = await memory.start_run("survey")
+            await memory.step(run.id, "looked", tool_calls=2)
+            ended = await memory.end_run(run.id)
+            return ended.outcome, ended.tool_calls
+
+    assert asyncio.run(work()) == ("looked", 2)

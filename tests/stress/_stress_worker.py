@@ -13,6 +13,7 @@ import random
 import signal
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from memanto import Draft, Embedded, Memanto
@@ -179,7 +180,7 @@ def pool(store: str) -> None:
 
 if __name__ == "__main__":
     command, *arguments = sys.argv[1:]
-    {
+    commands: dict[str, Callable[..., None]] = {
         "write": write,
         "churn": churn,
         "forget": forget,
@@ -191,4 +192,5 @@ if __name__ == "__main__":
         "leave": leave,
         "fork": fork,
         "pool": pool,
-    }[command](*arguments)
+    }
+    commands[command](*arguments)

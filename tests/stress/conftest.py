@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.acceptance.cli_kit import Cli
 from tests.stress.stress_kit import Workers
 
-_IN_MEMORY = Path("/dev/shm")  # noqa: S108 - tests make folders of their own in it
+_IN_MEMORY = Path("/dev/shm")
 _ENOUGH = 2 << 30
 
 
@@ -46,3 +47,23 @@ def workers() -> Iterator[Workers]:
     started = Workers()
     yield started
     started.end()
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.chdir(tmp_path)
+    made = Cli(tmp_path / "home", monkeypatch)
+    made.done("agent", "create", "loop")
+    return made
+
+
+@pytest.fixture(scope="module")
+def calm(quick_root: Path) -> Iterator[Cli]:
+    """A command line that tests of refused input share: none of them changes what its store holds."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = Path(tempfile.mkdtemp(dir=quick_root))
+        patch.chdir(folder)
+        made = Cli(folder / "home", patch)
+        made.done("agent", "create", "loop")
+        made.remember("kept", "--type", "fact")
+        yield made

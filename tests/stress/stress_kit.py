@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from tests.acceptance.cli_kit import Outcome
 
 from memanto import Embedded, Memanto
 from memanto.testing import HashEmbedder
@@ -54,7 +57,7 @@ class Workers:
         """Kill a worker soon after it acknowledged `after` things; return all that it acknowledged."""
         process = self.start(*arguments)
         assert process.stdout is not None
-        lines = []
+        lines: list[str] = []
         while len(lines) < after and (line := process.stdout.readline()):
             lines.append(line)
         time.sleep(rng.random() * 0.02)  # so that it dies at another point of its next call each time
@@ -92,7 +95,7 @@ def check_sound(memory: Memanto) -> dict[str, Lines]:
         assert [one["version"] for one in these if "retired_at" not in one] == numbers[-1:], memory_id
     listed = [hit.memory.id for hit in memory.recall(everything=True, limit=100)]
     assert len(listed) == len(set(listed)), listed
-    failed = [check for check in memory.doctor() if not check.ok and check.name not in {"disk-space"}]
+    failed = [check for check in memory.doctor() if not check.ok and check.name != "disk-space"]
     assert failed == [], failed
     return found
 
@@ -109,3 +112,35 @@ def places_of(needles: Iterable[str | bytes], folder: Path) -> list[str]:
 
 def _files(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file() or path.is_dir())
+
+
+def refused(outcome: Outcome, status: int = 2) -> dict[str, str]:
+    """Assert that a command with `--json` failed as it should; return its error."""
+    assert (outcome.status, outcome.out) == (status, ""), outcome
+    assert len(outcome.err.splitlines()) == 1, outcome.err
+    error = outcome.error
+    assert set(error) == {"code", "message", "hint"}
+    assert error["code"] != "internal"
+    assert len(error["message"]) < 600
+    return error
+
+
+def real(*arguments: str | bytes, home: Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line in a process of its own, words only so that no model is loaded."""
+    environment = {**os.environ, "MEMANTO_HOME": str(home), "MEMANTO_AGENT": "loop", **options.pop("env", {})}
+    options.setdefault("capture_output", True)
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], env=environment, timeout=120, check=False, **options
+    )
+
+
+PROGRAM = """
+import sys
+import tempfile
+from memanto import composition
+from memanto.embedding.choice import Choice
+from memanto.testing import HashEmbedder
+composition.configured_embedder = lambda settings=None: Choice(HashEmbedder())
+from memanto.cli.main import run
+sys.exit(run())
+"""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.stress.stress_kit import Lines, Workers, check_sound, handle, places_of, versions
 
-from memanto import Draft
+from memanto import Draft, Memanto
 from memanto.errors import EmbedderMismatchError
 from memanto.testing import HashEmbedder
 
@@ -36,7 +36,7 @@ def test_a_writer_killed_again_and_again_loses_nothing_it_acknowledged(store: Pa
     rng = random.Random(20260601)
     filled(store, 1)
     acknowledged: Lines = []
-    for attempt in range(12):
+    for attempt in range(8):
         acknowledged += workers.run_and_kill(["churn", store, attempt], after=rng.randrange(1, 40), rng=rng)
         with handle(store) as memory:
             check_acknowledged(check_sound(memory), acknowledged)
@@ -64,20 +64,20 @@ def test_writers_killed_while_others_go_on_lose_nothing_either(store: Path, work
 def test_a_killed_forget_leaves_each_memory_whole_or_erased(store: Path, workers: Workers) -> None:
     """What it acknowledged is gone to the last byte; what it had not reached is untouched."""
     rng = random.Random(11)
-    filled(store, 40, "doomed")
+    filled(store, 30, "doomed")
     kept = filled(store, 20, "kept")
     erased: Lines = []
-    for _ in range(6):
+    for _ in range(4):
         erased += workers.run_and_kill(["forget", store, "doomed"], after=rng.randrange(1, 5), rng=rng)
         with handle(store) as memory:
             found = check_sound(memory)
             assert all(memory.show(one).content.startswith("kept") for one in kept)
         assert all(found[line["id"]][-1]["status"] == "forgotten" for line in erased)
         gone = [these[-1] for these in found.values() if these[-1].get("status") == "forgotten"]
-        assert len(erased) <= len(gone) <= len(erased) + 6, "at most one per kill was erased and not acknowledged"
+        assert len(erased) <= len(gone) <= len(erased) + 4, "at most one per kill was erased and not acknowledged"
         assert all("doomed" not in json.dumps(one) for one in gone)
         assert places_of([line["content"] for line in erased], store) == []
-        assert len(found) == 60
+        assert len(found) == 50
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_a_killed_reindex_can_be_used_at_once_and_finished_later(store: Path, wo
         check_searchable(memory, ids)
 
 
-def check_searchable(memory, ids: list[str]) -> None:  # type: ignore[no-untyped-def]
+def check_searchable(memory: Memanto, ids: list[str]) -> None:
     hit = memory.recall("memory number 5 says", min_similarity=0.1)[0]
     assert hit.memory.id in ids
     assert hit.why.dense_rank is not None
@@ -113,7 +113,7 @@ def check_searchable(memory, ids: list[str]) -> None:  # type: ignore[no-untyped
 @pytest.mark.slow
 def test_a_killed_import_is_completed_by_running_it_again(store: Path, tmp_path: Path, workers: Workers) -> None:
     rng = random.Random(3)
-    filled(tmp_path / "origin", 900)
+    filled(tmp_path / "origin", 500)
     with handle(tmp_path / "origin") as memory:
         for memory_id in list(versions(memory))[:50]:
             memory.edit(memory_id, content=f"edited {memory_id}")
@@ -122,7 +122,7 @@ def test_a_killed_import_is_completed_by_running_it_again(store: Path, tmp_path:
         wanted = versions(memory)
     with handle(store) as memory:
         memory.create_agent()
-    for after in (1, 1, 2, 3):
+    for after in (1, 2, 2):
         workers.run_and_kill(["import", store, file], after=after, rng=rng)
         with handle(store) as memory:
             check_sound(memory)
@@ -150,7 +150,7 @@ def test_a_killed_optimize_leaves_a_store_that_opens(store: Path, workers: Worke
 def test_a_first_write_that_is_killed_leaves_no_half_made_agent(store: Path, workers: Workers) -> None:
     rng = random.Random(13)
     acknowledged: Lines = []
-    for attempt in range(6):
+    for attempt in range(4):
         place = store / str(attempt)
         acknowledged = workers.run_and_kill(["write", place, "w", 3], after=attempt % 2, rng=rng)
         with handle(place) as memory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from memanto import Draft, Memanto
 AWS = "AKIA" + "Q3EGRZ7XW4JNPLTB"
 GITHUB = "ghp_" + "a8Kq2Lw9Zx4Vb7Nm1Qs5Td3Yf6Gh0JpRcE2u"
 URL = "postgres://admin:" + "hunter2-xK9!" + "@db.example.com:5432/main"
-PRIVATE = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEowIBAAKCAQEAq7Xw3kZ5uV8r2nT4" * 4 + "\n-----END RSA PRIVATE KEY-----"
+PRIVATE = (
+    "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEowIBAAKCAQEAq7Xw3kZ5uV8r2nT4" * 4 + "\n-----END RSA PRIVATE KEY-----"
+)
 SECRETS = {"aws": (AWS, AWS), "github": (GITHUB, GITHUB), "url": (URL, "hunter2-xK9!"),
            "private": (PRIVATE, "MIIEowIBAAKCAQEAq7Xw3kZ5uV8r2nT4")}  # fmt: skip
 MARK = "zyzzyva"
@@ -84,7 +87,7 @@ def test_a_secret_in_the_fields_around_a_memory_is_in_no_file_of_the_store(store
         if name == "description":
             memory.create_agent(description=f"uses {GITHUB}")
         else:
-            memory.remember("an ordinary sentence", type="fact", **{name: GITHUB})
+            memory.remember(**field(name, GITHUB))
     assert places_of([GITHUB], store) == []
 
 
@@ -111,11 +114,8 @@ def test_a_secret_in_an_imported_tombstone_is_in_no_file_of_the_store(store: Pat
         "id": "01900000-0000-7000-8000-000000000002", "version": 2, "type": "fact", "status": "forgotten",
         "content": f"text {GITHUB}", "title": AWS, "recorded_at": "2026-01-01T00:00:00.000000Z",
     }  # fmt: skip
-    with handle(store) as memory:
-        try:
-            memory.import_([json.dumps(line)])
-        except ValueError:
-            pass
+    with handle(store) as memory, suppress(ValueError):
+        memory.import_([json.dumps(line)])
     assert places_of([GITHUB, AWS], store) == []
 
 

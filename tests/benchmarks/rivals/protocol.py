@@ -149,11 +149,11 @@ class _Session:
         items = [item(number) for number in range(first, stop)]
         for _, text, _ in items:
             vector(text)
-        begun = time.perf_counter()
+        busy, begun = time.process_time(), time.perf_counter()
         self._store.add(items)
-        seconds = time.perf_counter() - begun
+        answer = {"seconds": time.perf_counter() - begun, "cpu": time.process_time() - busy}
         _vectors.clear()
-        return {"seconds": seconds}
+        return answer
 
     def do_settle(self) -> dict[str, Any]:
         begun = time.perf_counter()
@@ -161,26 +161,40 @@ class _Session:
         return {"seconds": time.perf_counter() - begun}
 
     def do_write(self, first: int, stop: int) -> dict[str, Any]:
-        taken = []
+        taken, cpu = [], []
         for number in range(first, stop):
             one = item(number)
             vector(one[1])
-            begun = time.perf_counter()
+            busy, begun = time.process_time(), time.perf_counter()
             self._store.add_one(one)
             taken.append(time.perf_counter() - begun)
-        return {"seconds": taken}
+            cpu.append(time.process_time() - busy)
+        return {"seconds": taken, "cpu": cpu}
 
     def do_search(self, numbers: list[int], typed: bool, limit: int = 10) -> dict[str, Any]:
-        taken, first, found = [], 0, 0
+        taken, cpu, first, found = [], [], 0, 0
         for number in numbers:
             _, text, kind = item(number)
             vector(text)
-            begun = time.perf_counter()
+            busy, begun = time.process_time(), time.perf_counter()
             texts = self._store.search(text, limit, kind if typed else None)
             taken.append(time.perf_counter() - begun)
+            cpu.append(time.process_time() - busy)
             first += texts[:1] == [text]
             found += text in texts
-        return {"seconds": taken, "first": first, "found": found}
+        return {"seconds": taken, "cpu": cpu, "first": first, "found": found}
+
+    def do_each(self, method: str, numbers: List[int], **arguments: Any) -> Dict[str, Any]:
+        """Call a method of the store that only one rival has, once per memory, and time it."""
+        taken, cpu = [], []
+        for number in numbers:
+            one = item(number)
+            vector(one[1])
+            busy, begun = time.process_time(), time.perf_counter()
+            getattr(self._store, method)(one, **arguments)
+            taken.append(time.perf_counter() - begun)
+            cpu.append(time.process_time() - busy)
+        return {"seconds": taken, "cpu": cpu}
 
     def do_memory(self) -> dict[str, int]:
         return memory_now()

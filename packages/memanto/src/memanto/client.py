@@ -500,6 +500,21 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         if self._create and not self._opened().exists(self.agent):
             self.create_agent()
 
+    def _scratch_memory(self) -> Memanto:
+        """Return a throw-away memory apart from this one, with the same models, writer and clock."""
+        from memanto.stores import InMemory
+
+        return Memanto(
+            self.agent,
+            store=InMemory(),
+            embedder=self._embedder_choice,
+            reranker=self._reranker_choice,
+            source=self._source,
+            provenance=self._provenance,
+            actor=self._actor,
+            clock=self._clock,
+        )
+
     def _id(self, prefix: str) -> str:
         from memanto.memory.validation import check_id_prefix
 

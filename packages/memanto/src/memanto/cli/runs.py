@@ -107,7 +107,8 @@ def step(
             delivered=_ids(delivered),
             used=_ids(used),
         )
-    session.emit(stored, lambda paint: [f"step {stored.number}: {paint.safe(stored.outcome)}"])
+    number = str(stored.number)
+    session.emit(stored, lambda paint: [number if session.quiet else f"step {number}: {paint.safe(stored.outcome)}"])
 
 
 def end(
@@ -124,7 +125,10 @@ def end(
     with session.memory() as memory:
         record = memory.end_run(_named(run), outcome, success=not failed, conclusion=conclusion)
         text = memory.show(record.memory_id).content
-    session.emit(record, lambda paint: [f"{paint('id', record.memory_id)}  {paint.safe(text)}"])
+    session.emit(
+        record,
+        lambda paint: [record.memory_id] if session.quiet else [f"{paint('id', record.memory_id)}  {paint.safe(text)}"],
+    )
 
 
 def show(

@@ -7,11 +7,10 @@ drop, erase, optimize) is no call: it needs the lease itself.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 import qdrant_edge as qe
@@ -27,24 +26,22 @@ from memanto.errors import BackendUnavailableError, EmbedderMismatchError
 from memanto.filters import HasVector, Where
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Clock = Callable[[], datetime]
 
 _FACET_LIMIT: Final = 1_000_000
 _LEXICAL: Final = Where((HasVector(LEXICAL_VECTOR),))
 
 
-class Call(ABC, Generic[T]):
-    """An operation of the port on one namespace, without the namespace."""
+class Call(Protocol[T_co]):
+    """An operation of the port on one namespace, without the namespace.
 
-    __slots__ = ()
-    writes: ClassVar[bool] = False
+    Calls are named tuples: values like the dataclasses elsewhere, but sixteen of those would cost every start
+    of the program ten milliseconds.
+    """
 
-    @abstractmethod
-    def run(self, shard: Shard, clock: Clock) -> T:
+    def run(self, shard: Shard, clock: Clock) -> T_co:
         """Do it; see the method of the same name in `Engine`."""
-
-    def check(self) -> None:
-        """Refuse what no engine stores, before it is sent anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +60,27 @@ class Request(Generic[T]):
     settle: bool = False
     incarnation: int | None = None
 
+    @property
+    def writes(self) -> bool:
+        """Whether the call changes the shard, and so needs the lease's `writing`."""
+        return isinstance(self.call, WRITES)
+
     def run(self, shard: Shard, clock: Clock) -> T:
         """Run the call on an open shard; the caller is in the lease's `writing` if it writes."""
-        if self.incarnation is not None and self.call.writes and self.incarnation != shard.incarnation:
+        if self.incarnation is not None and self.writes and self.incarnation != shard.incarnation:
             raise BackendUnavailableError(
                 f"the process that was writing to agent {shard.place.namespace!r} ended before it answered, and the "
                 "store was rewritten since: what was asked may or may not have been stored",
                 hint="look whether it is there, then try again",
             )
         result = self.call.run(shard, clock)
-        if self.settle and self.call.writes:
+        if self.settle and self.writes:
             shard.flush()
         return result
 
 
 # -- reading --------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Get(Call[dict[UUID, Point]]):
+class Get(NamedTuple):
     """`Engine.get`."""
 
     ids: Sequence[UUID]
@@ -89,8 +90,7 @@ class Get(Call[dict[UUID, Point]]):
         return shard.get(self.ids, vectors=self.vectors)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchDense(Call[list[Candidate]]):
+class SearchDense(NamedTuple):
     """`Engine.search_dense`."""
 
     vector_name: str
@@ -106,8 +106,7 @@ class SearchDense(Call[list[Candidate]]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SearchLexical(Call[list[Candidate]]):
+class SearchLexical(NamedTuple):
     """`Engine.search_lexical`."""
 
     query: SparseVector
@@ -122,8 +121,7 @@ class SearchLexical(Call[list[Candidate]]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Scan(Call[list[Point]]):
+class Scan(NamedTuple):
     """`Engine.scan`."""
 
     where: Where
@@ -145,8 +143,7 @@ class Scan(Call[list[Point]]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Count(Call[int]):
+class Count(NamedTuple):
     """`Engine.count`."""
 
     where: Where
@@ -155,8 +152,7 @@ class Count(Call[int]):
         return shard.count(self.where)
 
 
-@dataclass(frozen=True, slots=True)
-class Facet(Call[dict[str, int]]):
+class Facet(NamedTuple):
     """`Engine.facet`."""
 
     field: str
@@ -168,16 +164,14 @@ class Facet(Call[dict[str, int]]):
             return {str(hit.value): int(hit.count) for hit in shard.raw.facet(request).hits}
 
 
-@dataclass(frozen=True, slots=True)
-class VectorNames(Call[dict[str, int]]):
+class VectorNames(NamedTuple):
     """`Engine.vector_names`."""
 
     def run(self, shard: Shard, clock: Clock) -> dict[str, int]:  # noqa: ARG002
         return dict(shard.dimensions)
 
 
-@dataclass(frozen=True, slots=True)
-class Info(Call[EngineInfo]):
+class Info(NamedTuple):
     """`Engine.info`."""
 
     def run(self, shard: Shard, clock: Clock) -> EngineInfo:  # noqa: ARG002
@@ -199,8 +193,7 @@ class Info(Call[EngineInfo]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MissingIndexes(Call[list[str]]):
+class MissingIndexes(NamedTuple):
     """Which fields of the schema have no index, for `Engine.problems`."""
 
     def run(self, shard: Shard, clock: Clock) -> list[str]:  # noqa: ARG002
@@ -209,8 +202,7 @@ class MissingIndexes(Call[list[str]]):
         return [field for field in INDEXED_FIELDS if field not in indexed]
 
 
-@dataclass(frozen=True, slots=True)
-class Flush(Call[None]):
+class Flush(NamedTuple):
     """`Engine.flush`."""
 
     def run(self, shard: Shard, clock: Clock) -> None:  # noqa: ARG002
@@ -218,28 +210,19 @@ class Flush(Call[None]):
 
 
 # -- writing --------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Commit(Call[list[datetime | None]]):
+class Commit(NamedTuple):
     """`Engine.commit`, with one token per change, which makes repeating it harmless: see `edge_commit.commit`."""
 
-    writes = True
     changes: Sequence[Change]
     tokens: Sequence[str]
 
     def run(self, shard: Shard, clock: Clock) -> list[datetime | None]:
         return edge_commit.commit(shard, self.changes, self.tokens, clock)
 
-    def check(self) -> None:
-        for change in self.changes:
-            check_payload(change.point.payload)
-            check_payload(change.closing)
 
-
-@dataclass(frozen=True, slots=True)
-class Replace(Call[bool]):
+class Replace(NamedTuple):
     """`Engine.replace`, with the token that the point gets."""
 
-    writes = True
     point: Point
     expected_token: str | None
     token: str
@@ -247,30 +230,20 @@ class Replace(Call[bool]):
     def run(self, shard: Shard, clock: Clock) -> bool:  # noqa: ARG002
         return edge_commit.replace(shard, self.point, self.expected_token, self.token)
 
-    def check(self) -> None:
-        check_payload(self.point.payload)
 
-
-@dataclass(frozen=True, slots=True)
-class SetPayload(Call[None]):
+class SetPayload(NamedTuple):
     """`Engine.set_payload`."""
 
-    writes = True
     point_id: UUID
     fields: Mapping[str, Any]
 
     def run(self, shard: Shard, clock: Clock) -> None:  # noqa: ARG002
         edge_commit.set_payload(shard, self.point_id, self.fields)
 
-    def check(self) -> None:
-        check_payload(self.fields)
 
-
-@dataclass(frozen=True, slots=True)
-class AddVectorName(Call[None]):
+class AddVectorName(NamedTuple):
     """`Engine.add_vector_name`."""
 
-    writes = True
     name: str
     dimension: int
 
@@ -286,11 +259,9 @@ class AddVectorName(Call[None]):
             )
 
 
-@dataclass(frozen=True, slots=True)
-class PutVectors(Call[None]):
+class PutVectors(NamedTuple):
     """`Engine.put_vectors`."""
 
-    writes = True
     name: str
     vectors: Mapping[UUID, Vector]
 
@@ -298,8 +269,24 @@ class PutVectors(Call[None]):
         edge_commit.put_vectors(shard, self.name, self.vectors)
 
 
-CALLS: Final[tuple[type[Call[Any]], ...]] = (
+READS: Final[tuple[type[Call[Any]], ...]] = (
     Get, SearchDense, SearchLexical, Scan, Count, Facet, VectorNames, Info, MissingIndexes, Flush,
-    Commit, Replace, SetPayload, AddVectorName, PutVectors,
 )  # fmt: skip
-"""Every call there is."""
+WRITES: Final[tuple[type[Call[Any]], ...]] = (Commit, Replace, SetPayload, AddVectorName, PutVectors)
+
+
+def check(call: object) -> None:
+    """Refuse what no engine stores, before it is sent anywhere.
+
+    Raises:
+        InvalidInputError: A payload of the call cannot be stored exactly.
+    """
+    match call:
+        case Commit(changes=changes):
+            for change in changes:
+                check_payload(change.point.payload)
+                check_payload(change.closing)
+        case Replace(point=point):
+            check_payload(point.payload)
+        case SetPayload(fields=fields):
+            check_payload(fields)

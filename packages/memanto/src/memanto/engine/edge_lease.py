@@ -13,9 +13,9 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
-from memanto.engine.edge_calls import Clock, Request, Scan
+from memanto.engine.edge_calls import Clock, Request, Scan, check
 from memanto.engine.edge_shard import Shard
 from memanto.engine.layout import Place
 from memanto.engine.lease import Lease
@@ -27,6 +27,9 @@ from memanto.engine.relay_socket import supported
 from memanto.errors import BackendError, MemantoError, StoreLockedError
 
 BUSY_PAUSE: Final = 0.02
+"""Seconds before a holder that rewrites its files is asked again."""
+MOST_ASKS: Final = 20
+"""Times that a call asks somebody who listens and is told that nothing is done, before it waits for its turn."""
 GUEST_PATIENCE: Final = 0.25
 """Seconds a request of another process waits for threads of this one; all the others wait behind it."""
 
@@ -68,30 +71,24 @@ class ShardLease(Lease[Shard]):
         Raises:
             StoreLockedError: Another process had the lease all the time, and gave no answer.
         """
-        ask = ask and supported()
-        if ask and not self.is_mine:
-            request.call.check()
         deadline = time.monotonic() + timeout
+        asks = MOST_ASKS if ask and supported() else 0
         while True:
-            if ask and not self.is_mine:
-                incarnation = self._place.incarnation()
+            if asks and not self.is_mine:
+                check(request.call)
+                before = self._place.incarnation()
                 # Half of the time at most, so that there is time for a turn when the holder never answers.
                 outcome = self._client.ask(request, (deadline - time.monotonic()) / 2)
-                match outcome:
-                    case Answer(error=None):
-                        return outcome.result  # type: ignore[no-any-return] # decoded as what the call returns
-                    case Answer(error=MemantoError() as error):
-                        raise error
-                    case Trouble.BUSY if time.monotonic() < deadline - timeout / 2:
-                        time.sleep(BUSY_PAUSE)
-                        continue
-                    case Trouble.LOST | Trouble.SILENT if request.incarnation is None:
-                        request = replace(request, incarnation=incarnation)
-                        ask = outcome is Trouble.LOST
-                    case _:  # a holder that loses an answer twice, is silent or does not understand: not again
-                        ask = outcome is Trouble.NOBODY
+                if isinstance(outcome, Answer):
+                    return cast("T", _result(outcome))
+                if outcome is Trouble.BUSY and time.monotonic() < deadline - timeout / 2:
+                    time.sleep(BUSY_PAUSE)
+                    continue
+                asks = _asks_left(asks, outcome, again=request.incarnation is not None)
+                if outcome in {Trouble.LOST, Trouble.SILENT} and request.incarnation is None:
+                    request = replace(request, incarnation=before)
             left = max(deadline - time.monotonic(), 0.0)
-            with self.hold(left, unless=self._client.reachable if ask else None) as mine:
+            with _told(request), self.hold(left, unless=self._client.reachable if asks else None) as mine:
                 if mine:
                     return self._here(request, clock, timeout)
 
@@ -128,7 +125,7 @@ class ShardLease(Lease[Shard]):
 
     def _here(self, request: Request[T], clock: Clock, timeout: float) -> T:
         with contextlib.ExitStack() as stack:
-            if request.call.writes:
+            if request.writes:
                 stack.enter_context(self.writing(timeout))
             return request.run(stack.enter_context(self.use(timeout)), clock)
 
@@ -151,9 +148,36 @@ class ShardLease(Lease[Shard]):
         return super().abandon()
 
 
+def _result(answer: Answer) -> Any:
+    if answer.error is not None:
+        raise answer.error
+    return answer.result
+
+
+def _asks_left(asks: int, outcome: Trouble, *, again: bool) -> int:
+    match outcome:
+        case Trouble.NOBODY:
+            return asks - 1
+        case Trouble.LOST:  # whoever loses the answer once more is asked no further
+            return 0 if again else asks
+        case _:
+            return 0
+
+
+@contextlib.contextmanager
+def _told(request: Request[Any]) -> Iterator[None]:
+    """Say so in the error when a write that was asked for may still be carried out."""
+    try:
+        yield
+    except StoreLockedError as error:
+        if request.incarnation is None or not request.writes:
+            raise
+        raise StoreLockedError(f"{error.message}; it may have stored what it was asked to", hint=error.hint) from error
+
+
 def _bounded(request: Request[Any]) -> Request[Any]:
     """Return the request with a scan cut just beyond what an answer may hold, so that it cannot fill the memory."""
     call = request.call
     if isinstance(call, Scan) and (call.limit is None or call.limit > MAX_POINTS):
-        return replace(request, call=replace(call, limit=MAX_POINTS + 1))
+        return replace(request, call=call._replace(limit=MAX_POINTS + 1))
     return request

@@ -79,6 +79,7 @@ class Lease(Generic[R]):
         self._owned = False  # this process has the file locks
         self._moving = False  # one thread takes or leaves the locks, or opens, closes or replaces the resource
         self._yielding = False  # another process waits and its turn has come
+        self._departing = 0  # threads that wait to let go
         self._since = 0.0
         self._flushed = 0.0
         self._pins: dict[int, int] = {}  # nesting depth of `hold` by thread
@@ -115,7 +116,7 @@ class Lease(Generic[R]):
         """
         thread = threading.get_ident()
         with self._state:
-            admitted = self._owned and not self._yielding and welcome()
+            admitted = self._owned and not self._yielding and not self._departing and welcome()
             if admitted:
                 self._add_pin(thread)
         try:
@@ -190,11 +191,8 @@ class Lease(Generic[R]):
         """Close the resource and release the locks, once no thread is inside; returns whether that is so."""
         deadline = time.monotonic() + timeout
         with self._state:
-            while self._pins or self._operations or self._moving:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    return False
-                self._state.wait(remaining)
+            if not self._all_out(deadline):
+                return False
             if not self._owned:
                 return True
             self._owned, self._moving = False, True
@@ -208,6 +206,19 @@ class Lease(Generic[R]):
                 self._locks.release()
             finally:
                 self._moved()
+        return True
+
+    def _all_out(self, deadline: float) -> bool:
+        """Wait until no thread is inside; guests are no longer admitted meanwhile."""
+        self._departing += 1
+        try:
+            while self._pins or self._operations or self._moving:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    return False
+                self._state.wait(remaining)
+        finally:
+            self._departing -= 1
         return True
 
     def abandon(self) -> tuple[object, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +24,7 @@ from memanto.engine.relay_protocol import (
 )
 from memanto.engine.relay_socket import connect, was_left_unread
 
-_CHUNK: Final = 1 << 18
+_CHUNK: Final = 1 << 16
 
 
 class Trouble(Enum):
@@ -41,12 +40,12 @@ class Trouble(Enum):
 _WORDS: Final = {"gone": Trouble.NOBODY, "busy": Trouble.BUSY, "large": Trouble.UNFIT}
 
 
-@dataclass(slots=True)
 class _Line:
     """A connection. `greeted` once both sides know that they understand each other."""
 
-    socket: socket.socket
-    greeted: bool = False
+    def __init__(self, connected: socket.socket) -> None:
+        self.socket = connected
+        self.greeted = False
 
 
 class RelayClient:

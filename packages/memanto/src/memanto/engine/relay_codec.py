@@ -75,7 +75,7 @@ _PLAIN: Final[dict[Any, Codec]] = {
     float: Codec(float, _checked(float, int)),
     bool: Codec(_same, _checked(bool)),
     type(None): Codec(_same, _checked(type(None))),
-    UUID: Codec(lambda value: value.hex, lambda value: UUID(hex=_text(value))),
+    UUID: Codec(lambda value: value.hex, lambda value: UUID(int=int(_text(value), 16))),
     datetime: Codec(to_rfc3339, lambda value: from_rfc3339(_text(value))),
     # Payloads: what `check_payload` lets pass is JSON already.
     Mapping[str, Any]: Codec(dict, _dict),
@@ -135,14 +135,15 @@ def _record(kind: type) -> Codec:
     """A dataclass or named tuple, as the list of its fields."""
     hints = get_type_hints(kind)
     names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else kind._fields  # type: ignore[attr-defined]
-    parts = [(name, codec(hints[name])) for name in names]
+    encoders = [(name, codec(hints[name]).encode) for name in names]
+    decoders = [codec(hints[name]).decode for name in names]
 
     def encode(value: Any) -> list[Any]:
-        return [part.encode(getattr(value, name)) for name, part in parts]
+        return [one(getattr(value, name)) for name, one in encoders]
 
     def decode(value: Any) -> Any:
-        if len(_list(value)) != len(parts):
-            raise ValueError(f"{kind.__name__} has {len(parts)} fields, got {len(value)}")
-        return kind(*(part.decode(each) for (_, part), each in zip(parts, value, strict=True)))
+        if len(_list(value)) != len(decoders):
+            raise ValueError(f"{kind.__name__} has {len(decoders)} fields, got {len(value)}")
+        return kind(*[one(each) for one, each in zip(decoders, value, strict=True)])
 
     return Codec(encode, decode)

@@ -11,11 +11,10 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, NamedTuple, get_type_hints
 
 from memanto import errors
-from memanto.engine.edge_calls import CALLS, Call, Request
+from memanto.engine.edge_calls import READS, WRITES, Call, Request
 from memanto.engine.relay_codec import codec
 from memanto.engine.schema import SCHEMA_VERSION
 
@@ -26,7 +25,7 @@ MAX_FRAME: Final = 32 * 1024 * 1024
 MAX_GREETING: Final = 4096
 
 _LENGTH: Final = struct.Struct(">I")
-_BY_NAME: Final = {call.__name__: call for call in CALLS}
+_BY_NAME: Final = {call.__name__: call for call in (*READS, *WRITES)}
 _ERRORS: Final = {
     kind.code: kind
     for kind in vars(errors).values()
@@ -42,8 +41,7 @@ class TooLargeError(Exception):
     """A message does not fit a frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """A request as it travels.
 
     Attributes:
@@ -55,8 +53,7 @@ class Envelope:
     expires: float
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What came of a request: a result, the error it raised, or a word of why it was not begun.
 
     Attributes:

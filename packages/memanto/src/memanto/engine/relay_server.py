@@ -34,7 +34,7 @@ from memanto.engine.relay_socket import is_same_user, listen
 MAX_CLIENTS: Final = 128
 STALLED: Final = 30.0
 """Seconds a message may take to arrive or an answer to be taken."""
-_CHUNK: Final = 1 << 18
+_CHUNK: Final = 1 << 16
 _JOIN: Final = 1.0
 
 _log = logging.getLogger(__name__)

@@ -133,11 +133,12 @@ def _about(part: Part, scope: Scope, types: Sequence[MemoryType]) -> Found:
     own = frozenset(types)
     pool = _WIDENED[part.kind] if part.kind in _WIDENED and not scope.types else tuple(types)
     hits = scope.recall(part.query, pool)
-    weighed = weigh(words, hits, scope.rule)
+    rule = scope.rule.loosely if part.asking or part.kind is PartKind.RUN else scope.rule
+    weighed = weigh(words, hits, rule)
     if part.kind is PartKind.RUN:
         fitting = _newest_runs(weighed, part)
     else:
-        fitting = sorted(best(weighed, scope.rule), key=lambda one: one.recollection.memory.type not in own)
+        fitting = sorted(best(weighed, rule), key=lambda one: one.recollection.memory.type not in own)
     return Found(part=part, hits=_hits(fitting[: scope.per_part]), considered=tuple(hits))
 
 

@@ -39,7 +39,8 @@ def quote(memory: Memory, words: Sequence[Term], *, room: int = QUOTE) -> str:
         return whole
     told = sentences(memory.content)
     shares = {i: sum(index_terms([text]).share(word) for word in words) for i, text in enumerate(told)}
-    picked = sorted(sorted(shares, key=lambda i: (-shares[i], i))[:_TOGETHER])
+    best = sorted(shares, key=lambda i: (-shares[i], i))[:_TOGETHER]
+    picked = sorted(i for i in best if shares[i] > 0) or best[:1]
     while len(picked) > 1 and sum(len(told[i]) + 3 for i in picked) > room:
         picked.remove(min(picked, key=lambda i: (shares[i], -i)))
     pieces = []

@@ -6,6 +6,7 @@ canonical, and reading what was written gives the same fields.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -39,15 +40,18 @@ _NAMES: Final = {
 }
 _NAME: Final = "|".join(f"(?P<{name}>{pattern})" for name, pattern in _NAMES.items())
 _LABEL: Final = rf"[\s>*#-]*(?:{_NAME})\**\s*[:=\uff1a]\**[^\S\n]*"
-_ON_LINES: Final = re.compile(rf"\n{_LABEL}", re.IGNORECASE)
-_ANYWHERE: Final = re.compile(rf"[|\n]{_LABEL}", re.IGNORECASE)
-_LIKE_LABEL: Final = re.compile(_LABEL, re.IGNORECASE)
 _HEAD: Final = re.compile(
     r"^\W*(?:session[\s_-]*)?handoff\b[\s*]*(?:\[(?P<lane>[^\[\]\n]+)\])?[\s:.*|\u2013\u2014-]*", re.IGNORECASE
 )
 _BULLET: Final = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+")
 _SEPARATOR: Final = re.compile(r"[;,]")
 _NOTHING: Final = frozenset({"none", "nothing", "n/a", "na", "-", "\u2013", "\u2014", "no"})
+
+
+@functools.cache
+def _labels(before: str) -> re.Pattern[str]:
+    """Return the pattern of a field's name behind one of these characters; made when the first baton is read."""
+    return re.compile(rf"{before}{_LABEL}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +132,7 @@ def parse_baton(text: str) -> Baton | None:
     body = text[head.end() :] if head is not None else text
     in_lines = head is not None and "\n" in head[0]
     body = f"\n{body}"
-    found = list((_ON_LINES if in_lines else _ANYWHERE).finditer(body))
+    found = list(_labels(r"\n" if in_lines else r"[|\n]").finditer(body))
     values: dict[str, list[str]] = {}
     lead = (body[: found[0].start()] if found else body).strip(" \n|")
     if lead:
@@ -188,7 +192,7 @@ def _needs_bullet(item: str) -> bool:
 
 
 def _unlike_label(item: str) -> str:
-    found = _LIKE_LABEL.match(item)
+    found = _labels("").match(item)
     if found is None:
         return item
     name = found[0].rstrip(" *:=\uff1a")

@@ -169,7 +169,7 @@ def _retrieved(
     query = task if task is not None or section != "run" else task_type
     options = {} if query is None else {"words_only": words_only}
     results = verbs.recall(query, types=SECTIONS[section], limit=_FOUND, as_of=as_of, **options)
-    kept = list(_usable(section, results, task))
+    kept = list(_usable(results, task))
     if section == "run" and task_type is not None:
         typed = verbs.recall(
             query, types=[MemoryType.EVENT], tags=[f"run:{task_type}"], limit=_FOUND, as_of=as_of, **options
@@ -180,7 +180,7 @@ def _retrieved(
     return [_bullet(section, memory) for memory in kept]
 
 
-def _usable(section: Section, results: Iterable[Recollection], task: str | None) -> Iterator[Memory]:
+def _usable(results: Iterable[Recollection], task: str | None) -> Iterator[Memory]:
     """Yield what may be shown.
 
     A runbook and a pointer must be able to direct, for they are followed. The rest must be more than an inference.

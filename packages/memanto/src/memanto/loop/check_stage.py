@@ -71,9 +71,10 @@ class Version:
             **{name: text and from_rfc3339(text) for name, text in moments.items()},
         )
 
-    def standing(self, at: datetime) -> str:
-        """Return why this version is not believed at a moment, or `""` when it is."""
-        if self.retired_at is not None and self.retired_at <= at:
+    def standing(self, as_of: datetime | None, now: datetime) -> str:
+        """Return why this version is not believed now, or as of a moment, or `""` when it is."""
+        at = as_of or now
+        if self.retired_at is not None and (as_of is None or self.retired_at <= as_of):
             return "not the current version"
         if self.status is not Status.ACTIVE:
             return self.status.value
@@ -90,20 +91,24 @@ class Stored:
     """
 
     def __init__(self, scope: Scope) -> None:
-        self._at = scope.as_of or scope.memory.clock()
+        self._as_of, self._now = scope.as_of, scope.memory.clock()
         lines = iter(scope.memory.export())
         next(lines, None)  # the header
-        self._versions = [version for line in lines if (version := Version.read(line)).recorded_at <= self._at]
+        versions = map(Version.read, lines)
+        # Times of recording run a little ahead of a clock that stands still, so now is no bound.
+        self._versions = [one for one in versions if self._as_of is None or one.recorded_at <= self._as_of]
 
     def miss(self, what: str, holds: Callable[[Version], bool], considered: frozenset[str]) -> Miss:
         """Return where memories that hold something got lost."""
         holding = [one for one in self._versions if one.status is not Status.FORGOTTEN and holds(one)]
         if not holding:
             return Miss(stage=Stage.NOT_STORED, detail=f"no memory holds {what}")
-        believed = [one for one in holding if not one.standing(self._at)]
+        believed = [one for one in holding if not one.standing(self._as_of, self._now)]
         if not believed:
             newest = max(holding, key=lambda one: (one.recorded_at, one.version))
-            detail = f"{newest.id} (version {newest.version}) holds {what} and is {newest.standing(self._at)}"
+            detail = (
+                f"{newest.id} (version {newest.version}) holds {what} and is {newest.standing(self._as_of, self._now)}"
+            )
             return Miss(stage=Stage.NOT_USABLE, detail=detail, retired=newest.status is not Status.QUARANTINED)
         seen = [one for one in believed if one.id in considered or one.parent_id in considered]
         if seen:

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from memanto.errors import InvalidInputError
 from memanto.loop import handoff
+from memanto.loop.baton import MAIN
 from memanto.loop.failures import FailureRecord, Rule, record_of, rule_of
 from memanto.loop.matching import Match, Rarity
 from memanto.loop.port import Verbs
@@ -29,9 +30,9 @@ EVIDENCE: Final = 4.0
 """Least weight of the shared words: two rare ones, or a rare one and two common ones."""
 COVERAGE: Final = 0.3
 """Least share of the slighter text's weight; not asked for where both name the same id, path or version."""
-BETTER: Final = 1.2
+BETTER: Final = 1.1
 """How much more a failure must share with the situation than a success that names as much. On tau-bench airline
-both halves of the tasks chose this value on their own; see `docs/howto/failures-and-guard.md`."""
+either half of the tasks leads to this value; see `docs/howto/failures-and-guard.md`."""
 MET: Final = 0.6
 """Share of a condition's weight from which no success speaks against its trigger."""
 ITEM: Final = 0.6
@@ -89,7 +90,7 @@ def guard(
     tool: str | None = None,
     args: Mapping[str, Any] | Sequence[Any] | str | None = None,
     limit: int = 3,
-    lane: str = handoff.MAIN,
+    lane: str = MAIN,
     by_meaning: bool = False,
 ) -> list[Trigger]:
     """Return what memory has to say against an action: failures first, then steps not to be redone.

@@ -179,7 +179,8 @@ def write(
         return HandoffReceipt(receipt=receipt, lane=lane)
     if receipt.duplicate:
         receipt = _offer_again(verbs, receipt.id, kept)
-    return HandoffReceipt(receipt=receipt, lane=lane, replaced=_retire_older(verbs, lane, receipt.id))
+    replaced = tuple(old for old in _leave_the_newest(verbs, lane) if old != receipt.id)
+    return HandoffReceipt(receipt=receipt, lane=lane, replaced=replaced)
 
 
 def _refuse_empty(baton: Baton, standing: list[Handoff], lane: str) -> None:
@@ -206,28 +207,24 @@ def _offer_again(verbs: Verbs, memory_id: str, kept: Mapping[str, Any]) -> Recei
     raise VersionConflictError(f"baton {memory_id} keeps changing", hint="write it again")
 
 
-def _retire_older(verbs: Verbs, lane: str, newest: str) -> tuple[str, ...]:
-    """Let a baton take the place of all older ones of its lane, and return their ids.
+def _leave_the_newest(verbs: Verbs, lane: str) -> tuple[str, ...]:
+    """Let a lane's newest baton take the place of all others, and return their ids.
 
-    Read after the new one was stored: of two writers at once, the one that stored last sees both, so one is left.
+    Read after one's own baton was stored: of several writers at once, the one that stored last sees all of them, and
+    all agree which is the newest. So one is left, be it another's.
     """
-    standing = [one for one in live(verbs, lane) if one.confirmed]
-    ids = [one.memory.id for one in standing]
-    older = ids[ids.index(newest) + 1 :] if newest in ids else []
-    return tuple(old for old in older if _retired(verbs, old, newest, lane))
-
-
-def _retired(verbs: Verbs, old: str, new: str, lane: str) -> bool:
+    retired: list[str] = []
     for _ in range(_ATTEMPTS):
-        try:
-            verbs.supersede(old, new, reason=f"a newer handoff of lane {lane}")
-        except VersionConflictError:
-            continue  # somebody claimed it just now; the claim does not outlive its baton
-        except InvalidInputError:
-            return False  # another writer retired it first, or retired the new one
-        else:
-            return True
-    raise VersionConflictError(f"baton {old} keeps changing", hint="write the handoff again")
+        newest, *others = [one.memory.id for one in live(verbs, lane) if one.confirmed] or [""]
+        if not others:
+            return tuple(retired)
+        for old in others:
+            try:
+                verbs.supersede(old, newest, reason=f"a newer handoff of lane {lane}")
+            except (VersionConflictError, InvalidInputError):
+                break  # it was claimed, or one of the two was retired: look again
+            retired.append(old)
+    raise VersionConflictError(f"the batons of lane {lane!r} keep changing", hint="write the handoff again")
 
 
 def take(
@@ -287,23 +284,17 @@ def ack(verbs: Verbs, *, lane: str = MAIN, by: str) -> Handoff:
         if mine is None:
             _refuse_ack(handoffs[0], by)
             continue
+        if mine.confirmed:
+            _leave_the_newest(verbs, lane)  # what a writer that died had meant to retire does not come back to life
         kept = {**_kept(mine.memory), "state": "acknowledged", "acknowledged_at": to_rfc3339(verbs.clock())}
         try:
             _change(verbs, mine.memory, kept, f"acknowledged by {by}")
         except VersionConflictError:
             continue
-        _retire_older_than(verbs, mine)
         done = handoff_of(verbs.show(mine.memory.id), verbs.clock())
         if done is not None:
             return done
     raise VersionConflictError(f"the baton of lane {lane!r} keeps changing hands", hint="try again")
-
-
-def _retire_older_than(verbs: Verbs, done: Handoff) -> None:
-    """Retire what a writer that died had meant to retire, so that no older baton comes back to life."""
-    for old in live(verbs, done.lane):
-        if old.confirmed and old.offered_at < done.offered_at:
-            _retired(verbs, old.memory.id, done.memory.id, done.lane)
 
 
 def _refuse_ack(found: Handoff, by: str) -> None:

@@ -19,6 +19,8 @@ from typing import Final
 from memanto.errors import InvalidInputError, NotFoundError, VersionConflictError
 from memanto.loop import runs
 from memanto.loop.port import Verbs
+from memanto.loop.run_checks import check_arm, check_task_type, one_line
+from memanto.loop.run_codec import lacks_failures, record_of, run_metadata, step_metadata, step_of
 from memanto.loop.runs import RunFailure, RunRecord, Step
 from memanto.memory.namespace import Namespace
 from memanto.memory.prepare import default_title
@@ -61,8 +63,8 @@ class Ledger:
             id=chosen,
             memory_id="",
             version=1,
-            task_type=runs.check_task_type(task_type),
-            arm=runs.check_arm(arm),
+            task_type=check_task_type(task_type),
+            arm=check_arm(arm),
             state="unfinished",
             started_at=now,
             goal=_clean("goal", goal, runs.MAX_CONCLUSION),
@@ -74,7 +76,7 @@ class Ledger:
             provenance=Provenance.OBSERVED,
             key=_slot(chosen),
             run_id=chosen,
-            metadata=runs.run_metadata(record),
+            metadata=run_metadata(record),
         )
         if receipt.version != 1:
             raise VersionConflictError(f"run {chosen!r} was begun by somebody else too", hint="choose another id")
@@ -93,7 +95,7 @@ class Ledger:
             memory = self._part(record, replace(clean, number=number))
             [stored] = self._log.append([NewVersion(memory=memory)])
             if stored is not None:
-                return runs.step_of(stored)
+                return step_of(stored)
             number = max([number, *(part.part for part in self._log.parts(record.memory_id))]) + 1
         raise VersionConflictError(f"others keep recording steps of run {record.id!r}", hint="try again")
 
@@ -144,7 +146,7 @@ class Ledger:
             record.memory_id,
             reason=reason,
             expected_version=record.version,
-            metadata=runs.run_metadata(record),
+            metadata=run_metadata(record),
             **changes,
         )
         return replace(record, version=receipt.version)
@@ -161,7 +163,7 @@ class Ledger:
             provenance=Provenance.OBSERVED,
             source=self._source,
             run_id=record.id,
-            metadata=runs.step_metadata(step),
+            metadata=step_metadata(step),
             parent_id=record.memory_id,
             part=step.number,
         )
@@ -183,11 +185,11 @@ class Ledger:
 
     def steps(self, record: RunRecord) -> list[Step]:
         """Return a run's steps in order."""
-        return [runs.step_of(part) for part in self._log.parts(record.memory_id) if part.status is not Status.FORGOTTEN]
+        return [step_of(part) for part in self._log.parts(record.memory_id) if part.status is not Status.FORGOTTEN]
 
     def runs(self, task_type: str | None = None) -> list[RunRecord]:
         """Return all runs that are believed, in the order they began, with their repeated failures counted."""
-        tag = runs.TAG if task_type is None else f"{runs.TAG}:{runs.check_task_type(task_type)}"
+        tag = runs.TAG if task_type is None else f"{runs.TAG}:{check_task_type(task_type)}"
         memories: dict[str, Memory] = {}
         until = None
         while True:
@@ -201,8 +203,8 @@ class Ledger:
         return runs.with_repeats(records)
 
     def _record(self, memory: Memory) -> RunRecord | None:
-        record = runs.record_of(memory)
-        if record is None or (record.is_over and not runs.lacks_failures(memory)):
+        record = record_of(memory)
+        if record is None or (record.is_over and not lacks_failures(memory)):
             return record
         return runs.totals(record, self.steps(record))
 
@@ -240,14 +242,14 @@ def _slot(run_id: str) -> str:
 
 
 def _check_run_id(value: str) -> str:
-    return runs.one_line("run id", value, 200)
+    return one_line("run id", value, 200)
 
 
 def _clean(name: str, value: str | None, limit: int = runs.MAX_OUTCOME) -> str:
     """Return a line without secrets, or `""` where there is none."""
     if value is None or value == "":
         return ""
-    return redact(runs.one_line(name, value, limit))[0]
+    return redact(one_line(name, value, limit))[0]
 
 
 def _clean_failure(failure: RunFailure | None) -> RunFailure | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,18 +25,13 @@ class PlanVerbs:
     """Handoffs, failures, briefs, pins and isolation."""
 
     if TYPE_CHECKING:  # what `Memanto` brings
-        agent: str
-        _embedder_choice: Any
-        _reranker_choice: Any
         _source: str
-        _provenance: Provenance | str
         _actor: str | None
         _run_id: str | None
 
         def _ensure_agent(self) -> None: ...
 
-        @property
-        def clock(self) -> Callable[[], datetime]: ...
+        def _scratch_memory(self) -> Any: ...
 
     # -- pins ---------------------------------------------------------------------------------------
     def set_goal(self, text: str, *, source: str | None = None, provenance: Provenance | str | None = None) -> Receipt:
@@ -377,21 +372,8 @@ class PlanVerbs:
             InvalidInputError: The task is blank.
         """
         from memanto.loop.isolate import Scratch
-        from memanto.stores import InMemory
 
-        def make() -> Any:
-            return cast("Any", type(self))(
-                self.agent,
-                store=InMemory(),
-                embedder=self._embedder_choice,
-                reranker=self._reranker_choice,
-                source=self._source,
-                provenance=self._provenance,
-                actor=self._actor,
-                clock=self.clock,
-            )
-
-        return Scratch(self._verbs(), task, make, run_id=run_id or self._run_id, source=source)
+        return Scratch(self._verbs(), task, self._scratch_memory, run_id=run_id or self._run_id, source=source)
 
     # -- trust --------------------------------------------------------------------------------------
     def citing(self, id: str) -> list[Memory]:  # noqa: A002

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from memanto.errors import InvalidInputError, MemantoError
 from memanto.loop.ledger import Ledger
 from memanto.loop.port import Verbs
-from memanto.loop.runs import (
-    MAX_STEP_IDS,
-    RunFailure,
-    RunRecord,
-    Step,
-    check_count,
-    check_number,
-    failure_of,
-    one_line,
-)
+from memanto.loop.run_checks import check_count, check_number, failure_of, one_line
+from memanto.loop.runs import MAX_STEP_IDS, RunFailure, RunRecord, Step
 from memanto.models import Receipt, Recollection
 
 if TYPE_CHECKING:

@@ -13,13 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from memanto.errors import InvalidInputError, SerializationError
 from memanto.loop.failures import parse_rule
 from memanto.loop.fence import neutralised
-from memanto.models import Memory
-from memanto.times import from_rfc3339, to_rfc3339
+from memanto.times import to_rfc3339
 
 RunState: TypeAlias = Literal["unfinished", "success", "failure"]
 
@@ -34,10 +32,8 @@ MAX_CONCLUSION: Final = 1_000  #: characters of what a run concludes
 MAX_STEP_IDS: Final = 150  #: ids of delivered, and of used, memories that one step records
 TAG: Final = "run"
 
-_KEPT_SIGNATURES: Final = 300
 _TOLD_FAILURES: Final = 3
 _TOLD_LENGTH: Final = 160
-_ARM: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,31}")
 _PASSING: Final = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # UUIDs
     r"|\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?"  # dates and times
@@ -240,189 +236,3 @@ def _sentence(text: str) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _TOLD_LENGTH else f"{text[: _TOLD_LENGTH - 1].rstrip()}…"
-
-
-# -- checks -----------------------------------------------------------------------------------------
-def check_task_type(value: str) -> str:
-    """Return a task type: 1 to 60 characters on one line, without a comma (it is a tag too).
-
-    Raises:
-        InvalidInputError: It is not.
-    """
-    name = unicodedata.normalize("NFC", value.strip()) if isinstance(value, str) else ""
-    if not 1 <= len(name) <= MAX_TASK_TYPE or "," in name or not name.isprintable():
-        raise InvalidInputError(
-            f"task type {value!r} is not valid",
-            hint=f"use 1 to {MAX_TASK_TYPE} characters without a comma, such as 'nightly-reconciliation'",
-        )
-    return name
-
-
-def check_arm(value: str) -> str:
-    """Return an arm's name: 1 to 32 of `[a-z0-9_.-]`.
-
-    Raises:
-        InvalidInputError: It is not.
-    """
-    if not isinstance(value, str) or not _ARM.fullmatch(value):
-        raise InvalidInputError(
-            f"arm {value!r} is not valid", hint="use lower-case letters, digits, '-' or '_', such as 'memory' or 'off'"
-        )
-    return value
-
-
-def one_line(name: str, value: str, limit: int = MAX_OUTCOME) -> str:
-    """Return a text with every run of white space as one space.
-
-    Raises:
-        InvalidInputError: It is blank or longer than the limit.
-    """
-    line = " ".join(value.split()) if isinstance(value, str) else ""
-    if not line:
-        raise InvalidInputError(f"{name} {value!r} is blank", hint="say in one line what came of it")
-    if len(line) > limit:
-        raise InvalidInputError(
-            f"{name} has {len(line):,} characters; one line of at most {limit:,} is kept",
-            hint="keep a long result as an artifact and name its id here",
-        )
-    return line
-
-
-def check_number(name: str, value: float) -> float:
-    """Return a count or a cost: a finite number from 0 to 10¹².
-
-    Raises:
-        InvalidInputError: It is not.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e12:
-        raise InvalidInputError(f"{name} {value!r} is not a number from 0 to 10¹²")
-    return value
-
-
-def check_count(name: str, value: int) -> int:
-    """Return a whole number from 0 to 10¹².
-
-    Raises:
-        InvalidInputError: It is not.
-    """
-    if not isinstance(value, int):
-        raise InvalidInputError(f"{name} {value!r} is not a whole number")
-    return int(check_number(name, value))
-
-
-def failure_of(value: RunFailure | str | None) -> RunFailure | None:
-    """Return a failure given as a text or as a value, checked.
-
-    Raises:
-        InvalidInputError: Its text or its key is blank or too long.
-    """
-    if value is None:
-        return None
-    given = RunFailure(text=value) if isinstance(value, str) else value
-    key = None if given.key is None else one_line("failure key", given.key, 200)
-    return RunFailure(text=one_line("failure", given.text), key=key)
-
-
-# -- to and from memories ---------------------------------------------------------------------------
-def run_metadata(record: RunRecord) -> dict[str, Any]:
-    """Return the metadata of a run's memory."""
-    kept: dict[str, Any] = {
-        "id": record.id,
-        "task_type": record.task_type,
-        "arm": record.arm,
-        "state": record.state,
-        "started_at": to_rfc3339(record.started_at),
-        "ended_at": record.ended_at and to_rfc3339(record.ended_at),
-        "goal": record.goal,
-        "outcome": record.outcome,
-        "conclusion": record.conclusion,
-        "interrupted": record.interrupted,
-        "steps": record.steps,
-        "tool_calls": record.tool_calls,
-        "tokens": record.tokens,
-        "cost": record.cost,
-        "failures": dict(record.failures) if len(record.failures) <= _KEPT_SIGNATURES else None,
-        "delivered": record.delivered,
-        "credited": list(record.credited[:MAX_STEP_IDS]),
-    }
-    if kept["failures"] is None:
-        kept["failures_in_steps"] = True
-    return {"run": {name: value for name, value in kept.items() if value not in ("", None, [], {})}}
-
-
-def record_of(memory: Memory) -> RunRecord | None:
-    """Return the run that a memory holds, or `None` for another event.
-
-    Raises:
-        SerializationError: Its metadata says that it is a run and cannot be read.
-    """
-    kept = memory.metadata.get("run")
-    if not isinstance(kept, Mapping):
-        return None
-    try:
-        ended = kept.get("ended_at")
-        return RunRecord(
-            id=kept["id"],
-            memory_id=memory.id,
-            version=memory.version,
-            task_type=kept["task_type"],
-            arm=kept["arm"],
-            state=kept["state"],
-            started_at=from_rfc3339(kept["started_at"]),
-            ended_at=None if ended is None else from_rfc3339(ended),
-            failures={str(name): int(count) for name, count in kept.get("failures", {}).items()},
-            credited=tuple(kept.get("credited", ())),
-            **{name: kept[name] for name in _PLAIN if name in kept},
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise SerializationError(
-            f"the run in memory {memory.id} cannot be read ({error})", hint=f"`memanto show {memory.id}` shows it"
-        ) from error
-
-
-_PLAIN: Final = (
-    "goal", "outcome", "conclusion", "interrupted", "steps", "tool_calls", "tokens", "cost", "delivered",
-)  # fmt: skip
-
-
-def lacks_failures(memory: Memory) -> bool:
-    """Whether a run had too many different failures to keep them in its own memory, so that its steps tell."""
-    return bool(memory.metadata.get("run", {}).get("failures_in_steps", False))
-
-
-def step_metadata(step: Step) -> dict[str, Any]:
-    """Return the metadata of a step's memory."""
-    failure = step.failure and {"text": step.failure.text, "key": step.failure.key}
-    kept = {
-        "tool_calls": step.tool_calls,
-        "tokens": step.tokens,
-        "cost": step.cost,
-        "failure": failure,
-        "delivered": list(step.delivered),
-        "used": list(step.used),
-    }
-    return {"step": {name: value for name, value in kept.items() if value}}
-
-
-def step_of(memory: Memory) -> Step:
-    """Return the step that a part of a run's memory holds.
-
-    Raises:
-        SerializationError: It cannot be read.
-    """
-    try:
-        kept = memory.metadata.get("step", {})
-        failure = kept.get("failure")
-        return Step(
-            number=memory.part,
-            outcome=memory.content,
-            at=memory.recorded_at,
-            tool_calls=kept.get("tool_calls", 0),
-            tokens=kept.get("tokens", 0),
-            cost=kept.get("cost", 0.0),
-            failure=None if failure is None else RunFailure(text=failure["text"], key=failure["key"]),
-            delivered=tuple(kept.get("delivered", ())),
-            used=tuple(kept.get("used", ())),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise SerializationError(f"step {memory.part} of memory {memory.parent_id} cannot be read ({error})") from error

@@ -10,12 +10,12 @@ A guess is always shown as one, and its confidence is lowered by `GUESS_FACTOR`.
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from memanto.embedding.port import EmbedderIdentity
@@ -117,7 +117,7 @@ def is_cue(feature: str) -> bool:
 
 
 def _lexical(model: _Model, text: str) -> tuple[list[float], bool]:
-    """Return the log-odds per type from the words, and whether any word was known."""
+    """Return the log-odds per type from the words, and whether any of them was known."""
     known = [feature for feature in features(text) if feature in model.weights]
     words = [model.weights[feature] for feature in known if not is_cue(feature)]
     cues = [model.weights[feature] for feature in known if is_cue(feature)]
@@ -126,12 +126,12 @@ def _lexical(model: _Model, text: str) -> tuple[list[float], bool]:
         (bias + sum(row[index] for row in cues) + share * sum(row[index] for row in words)) / _SCALE
         for index, bias in enumerate(model.bias)
     ]
-    return scores, bool(known)
+    return scores, any(is_cue(feature) or feature[2:].isalnum() for feature in known)
 
 
 @functools.cache
 def _model() -> _Model:
-    raw = json.loads(importlib.resources.files("memanto.memory").joinpath(_MODEL).read_text("utf-8"))
+    raw = json.loads(Path(__file__).with_name(_MODEL).read_text("utf-8"))
     if raw["types"] != [kind.value for kind in TYPES]:
         raise AssertionError("the typing model was trained for other types")
     learned = raw["prototypes"]

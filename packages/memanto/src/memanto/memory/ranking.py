@@ -206,7 +206,9 @@ class _Fused:
 
 def _placed(candidates: Sequence[Candidate]) -> dict[int, tuple[int, Candidate]]:
     """Return candidates with their places by the number of their id, which hashes in C."""
-    return {candidate.id.int: (place, candidate) for place, candidate in zip(_places(candidates), candidates, strict=True)}
+    return {
+        candidate.id.int: (place, candidate) for place, candidate in zip(_places(candidates), candidates, strict=True)
+    }
 
 
 def _score(item: Ranked, rule: RankingRule) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
+from memanto.embedding.port import EmbedderIdentity
 from memanto.engine.port import SparseVector
 from memanto.errors import VersionConflictError
 from memanto.ids import new_memory_id
@@ -33,6 +34,9 @@ SIMILAR: Final = 0.85
 """Cosine from which a current memory is named as similar in a receipt. For bge-small, paraphrases lie between
 .77 and .99 (mean .89) and other facts about the same subject below .73; contradictions look like paraphrases,
 so this only points, it never merges."""
+
+Slots: TypeAlias = Mapping[tuple[str, str], tuple[str, str]]
+"""Who has a slot, as `Namespace.slots` read it: `(memory id, token)` by `(kind, name)`."""
 
 _SIMILAR_BATCH: Final = 16
 _SIMILAR_SHOWN: Final = 3
@@ -99,7 +103,7 @@ class Writer:
         items = _retyped(items, encoded)
         receipts: dict[int, Receipt] = {}
         with self._namespace.engine.hold(self._namespace.name):
-            self._check_space(encoded)
+            space = self._check_space(encoded)
             idle_waves = 0
             while len(receipts) < len(items):
                 waiting = [index for index in range(len(items)) if index not in receipts]
@@ -108,7 +112,7 @@ class Writer:
                 idle_waves = 0 if stored else idle_waves + 1
                 if idle_waves == _ATTEMPTS:
                     raise VersionConflictError("others keep changing the same memory", hint="try again")
-            self._finish(receipts, items, encoded)
+            self._finish(receipts, items, encoded, space)
         return [receipts[index] for index in range(len(items))]
 
     def preview(self, drafts: Sequence[Draft], defaults: Defaults, *, now: datetime) -> list[Receipt]:
@@ -118,14 +122,14 @@ class Writer:
         guessed = [item.indexed[0] for item in items if item.memory.type_guessed]
         items = _retyped(items, self._space.encode(guessed, meta, bind=False))
         with self._namespace.engine.hold(self._namespace.name):
-            known = self._known(items)
+            known = self._known(items, self._slots(items))
             plans = [self._plan(item, found, {}, now) for item, found in zip(items, known, strict=True)]
         return [plan.receipt for plan in plans]
 
     def _encode(self, items: Sequence[Prepared], meta: Meta) -> dict[str, Encoded]:
         """Encode the texts that are not current already, each once."""
         with self._namespace.engine.hold(self._namespace.name):
-            known = self._known(items)
+            known = self._known(items, self._slots(items))
         fresh = [
             text
             for item, found in zip(items, known, strict=True)
@@ -134,23 +138,26 @@ class Writer:
         ]
         return self._space.encode(list(dict.fromkeys(fresh)), meta)
 
-    def _check_space(self, encoded: Mapping[str, Encoded]) -> None:
+    def _check_space(self, encoded: Mapping[str, Encoded]) -> EmbedderIdentity | None:
+        """Return the space of the namespace, when the vectors are of it."""
         space = self._namespace.meta().space
         name = vector_name(space) if space is not None else None
         if any(words.dense and name not in words.dense for words in encoded.values()):
             raise VersionConflictError("the namespace changed its embedder meanwhile", hint="try again")
+        return space
 
     # -- one wave: drafts that share no slot --------------------------------------------------------
     def _wave(self, items: Mapping[int, Prepared], encoded: dict[str, Encoded], now: datetime) -> dict[int, Receipt]:
         """Store these drafts; those that lost a race are missing from the result."""
-        known = self._known(list(items.values()))
+        slots = self._slots(list(items.values()))
+        known = self._known(list(items.values()), slots)
         plans: dict[int, Plan] = {}
         receipts: dict[int, Receipt] = {}
         for (index, item), found in zip(items.items(), known, strict=True):
             plan = self._plan(item, found, encoded, now)
             if plan.receipt.duplicate:
                 receipts[index] = plan.receipt
-            elif self._claim(item, plan):
+            elif self._claim(item, plan, slots):
                 plans[index] = plan
         stored = iter(self._log.append([version for plan in plans.values() for version in plan.versions]))
         for index, plan in plans.items():
@@ -164,8 +171,10 @@ class Writer:
             )
         return receipts
 
-    def _known(self, items: Sequence[Prepared]) -> list[Known]:
-        slots = self._namespace.slots([name for item in items for name in _slots_of(item)])
+    def _slots(self, items: Sequence[Prepared]) -> Slots:
+        return self._namespace.slots([name for item in items for name in _slots_of(item)])
+
+    def _known(self, items: Sequence[Prepared], slots: Slots) -> list[Known]:
         owners = {name: memory_id for name, (memory_id, _) in slots.items()}
         heads, digests = self._log.heads_with_digests(owners.values())
         known = []
@@ -182,11 +191,11 @@ class Writer:
             )
         return known
 
-    def _claim(self, item: Prepared, plan: Plan) -> bool:
+    def _claim(self, item: Prepared, plan: Plan, slots: Slots) -> bool:
         """Make the plan's memory the owner of its slot; `False` when somebody else was faster."""
         owner = plan.versions[-1].memory.id
         slot = _slots_of(item)[-1 if plan.beside else 0]
-        taken, token = self._namespace.slots([slot]).get(slot, (None, None))
+        taken, token = slots.get(slot, (None, None))
         if taken == owner:
             return True
         if taken is not None and not plan.beside:
@@ -282,12 +291,17 @@ class Writer:
         return NewVersion(memory=memory, dense=point.dense, lexical=point.lexical, content_hash=digest, previous=after)
 
     # -- after storing ------------------------------------------------------------------------------
-    def _finish(self, receipts: dict[int, Receipt], items: Sequence[Prepared], encoded: Mapping[str, Encoded]) -> None:
+    def _finish(
+        self,
+        receipts: dict[int, Receipt],
+        items: Sequence[Prepared],
+        encoded: Mapping[str, Encoded],
+        space: EmbedderIdentity | None,
+    ) -> None:
         """Point text slots at the memories that say these texts now, and complete the receipts."""
         for index, item in enumerate(items):
             if not receipts[index].duplicate and (item.memory.key is not None or receipts[index].version > 1):
                 self._log.point_text(item.digest, receipts[index].id)
-        space = self._namespace.meta().space
         for index, receipt in receipts.items():
             words = encoded.get(items[index].indexed[0])
             hybrid = bool(words.dense) if words is not None else space is not None

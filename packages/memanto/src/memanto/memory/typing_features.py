@@ -12,13 +12,13 @@ length of the text: phrases are found by looking tokens up, and the patterns of 
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import itertools
 import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 HEAD: Final = 500
@@ -143,7 +143,7 @@ def _phrases() -> _Phrases:
     spaced: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     stems: dict[str, list[str]] = {}
     runs: dict[str, list[str]] = {}
-    listed = json.loads(importlib.resources.files("memanto.memory").joinpath(CUES).read_text("utf-8"))
+    listed = json.loads(Path(__file__).with_name(CUES).read_text("utf-8"))
     for cue, phrases in listed.items():
         for phrase in map(normal, phrases):
             tokens = tuple(_TOKEN.findall(phrase.removesuffix("*")))
