@@ -19,7 +19,7 @@ from tests.benchmarks.stores import FilledStore
 from memanto.corpus import QuestionKind, load_questions
 from memanto.models import Recollection
 
-QUICK_QUESTIONS: Final = 40
+QUICK_QUESTIONS: Final = 20
 
 _WORD: Final = re.compile(r"\w{3,}")
 _COMMON: Final = frozenset(

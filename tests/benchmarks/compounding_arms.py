@@ -15,8 +15,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from statistics import fmean
 from typing import Any, Final
 
@@ -36,6 +38,7 @@ from memanto.testing import FixedClock
 ARMS: Final = ("off", "placebo", "start", "at-action", "on")
 RUNS: Final = 20
 SEEDS: Final = 8
+WORKERS: Final = 4  #: arms played at once; what they find does not depend on it
 NEW: Final = 8
 KNOWN: Final = 16
 POOL: Final = 60
@@ -211,13 +214,12 @@ class Agent:
         )
         if receipt.id not in self._rules:
             self._rules.append(receipt.id)
-        if followed is None or followed[0].id == receipt.id:
-            return
+        if followed is None or followed[0].id == receipt.id or followed[0].id not in self._rules:
+            return  # no rule was followed, or it was replaced earlier in this run
         memory, share, _ = followed
         if share >= _SAME:
             self._memory.supersede(memory.id, receipt.id, reason="it was refused here")
-            if memory.id in self._rules:
-                self._rules.remove(memory.id)
+            self._rules.remove(memory.id)
         else:
             self._memory.feedback(memory.id, "irrelevant")
 
@@ -240,10 +242,12 @@ def measure(bench: Bench) -> Figures:
         (8, [bench.seed, bench.seed + 1]) if bench.quick else (RUNS, list(range(bench.seed, bench.seed + SEEDS)))
     )
     ledger: dict[str, dict[int, list[RunRecord]]] = {}
-    for arm in ARMS:
-        ledger[arm] = {seed: play(arm, seed, runs) for seed in seeds}
-        steps = fmean(record.steps for records in ledger[arm].values() for record in records[-LATER:])
-        bench.say(f"compounding, {arm}: {steps:.1f} steps per later run")
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+        playing = {arm: {seed: pool.submit(play, arm, seed, runs) for seed in seeds} for arm in ARMS}
+        for arm, one in playing.items():
+            ledger[arm] = {seed: played.result() for seed, played in one.items()}
+            steps = fmean(record.steps for records in ledger[arm].values() for record in records[-LATER:])
+            bench.say(f"compounding, {arm}: {steps:.1f} steps per later run")
     return {
         "runs": runs,
         "later": min(LATER, runs),

@@ -190,6 +190,4 @@ def _optimised(base: Path, folder: Path, size: int, notes: _Notes) -> dict[str, 
         shutil.rmtree(copy, ignore_errors=True)
 
 
-register(
-    Suite(name="growth", about="Curves from 1,000 to 1,000,000 memories", run=measure, page=page, plots=plots)
-)
+register(Suite(name="growth", about="Curves from 1,000 to 1,000,000 memories", run=measure, page=page, plots=plots))

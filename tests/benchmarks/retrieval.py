@@ -18,7 +18,7 @@ from tests.benchmarks.retrieval_page import page
 from tests.benchmarks.stores import DEPTH, FilledStore, Found, tokens
 
 ARMS = ("grep", "BM25", "dense", "hybrid", "hybrid + cross-encoder", "full context")
-QUICK_QUERIES = 30
+QUICK_QUERIES = 20
 """Questions of the sample that a quick run asks."""
 
 JUDGED = ("BEAM 100K",)

@@ -23,6 +23,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -42,6 +43,7 @@ MEAN_LIFE: Final = 25  #: steps a session lives on average
 SHIFT: Final = 120  #: steps after which a session that still lives hands over
 ARMS: Final = ("memory", "transcript", "window", "window, unsaved")
 TASK: Final = "crawl"
+WORKERS: Final = 4  #: loops played at once; what becomes of them does not depend on it
 
 _CLASSES: Final = (
     "alder", "ash", "beech", "birch", "cedar", "cherry", "elm", "fir", "hazel", "holly", "juniper", "larch", "linden",
@@ -375,12 +377,12 @@ def measure(bench: Bench) -> Figures:
     """Return each arm's outcome per seed."""
     size = 80 if bench.quick else STEPS
     seeds = [bench.seed] if bench.quick else [bench.seed + number for number in range(3)]
-    arms: dict[str, Any] = {}
-    for arm in ARMS:
-        arms[arm] = {}
-        for seed in seeds:
-            arms[arm][str(seed)] = play(arm, size, seed).figures()
-            bench.say(f"survival, {arm}, seed {seed}: {_brief(arms[arm][str(seed)])}")
+    arms: dict[str, dict[str, Figures]] = {}
+    with ThreadPoolExecutor(WORKERS) as pool:  # the work is done by processes of their own
+        playing = {arm: {seed: pool.submit(play, arm, size, seed) for seed in seeds} for arm in ARMS}
+        for arm, one in playing.items():
+            arms[arm] = {str(seed): played.result().figures() for seed, played in one.items()}
+            bench.say(f"survival, {arm}: {'; '.join(map(_brief, arms[arm].values()))}")
     return {"steps": size, "window": WINDOW, "mean life": MEAN_LIFE, "seeds": seeds, "arms": arms}
 
 

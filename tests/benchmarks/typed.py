@@ -1,8 +1,8 @@
 """How often the type of a memory is guessed right, and what it is taken for otherwise.
 
 Two sets. The held-apart sentences: short, 13 types, seven languages, by the author of the examples but written before
-them. The project's own log: notes of up to a few sentences by another author, with the types he gave them; one half
-of it was read while the cues were written, the other was not.
+them. The project's own log: notes of up to a few sentences, written and typed for another end; one half of them was
+read while the last examples were written, the other was not.
 """
 
 from __future__ import annotations

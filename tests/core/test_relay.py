@@ -493,6 +493,20 @@ def test_what_lies_at_the_sockets_place_does_no_harm(root: Path, programs: Progr
         assert engine.count(AGENT, EVERYTHING) == 3
 
 
+def test_where_sockets_are_forbidden_processes_take_turns(
+    root: Path, programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> socket.socket:
+        raise PermissionError("no sockets in this sandbox")
+
+    holder = programs.holder(root, "have")
+    monkeypatch.setattr(relay_socket.socket, "socket", refuse)
+    with opened(root) as engine:
+        assert engine.count(AGENT, EVERYTHING) == 1
+        assert lease_of(engine).is_mine
+    holder.communicate("\n", timeout=60)
+
+
 def test_a_listener_that_never_answers_is_given_up_for_a_turn(root: Path) -> None:
     """As a holder whose thread died would be: half of the time is left for the locks."""
     with opened(root, lock_timeout=2) as engine:

@@ -134,4 +134,3 @@ class LlmStub:
                 pass
 
         return Handler
-

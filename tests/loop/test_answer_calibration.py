@@ -1,7 +1,7 @@
 """Abstention, measured: what is answered of the project's log, and what is not (pins the figures of the how-to).
 
-115 questions: 65 that the log answers, half of which share no rare word with their answer, and 50 that it does not.
-The thresholds were fitted to one half; the figures are those of the other.
+113 questions: 63 that the log answers, a third of which share no rare word with their answer, and 50 that it does not.
+The thresholds were fitted to one half; the figures are those of the other (of words alone, which need no model).
 """
 
 from __future__ import annotations

@@ -104,19 +104,26 @@ def expected(histories, chosen, now):
     return found
 
 
+class Filled:
+    """A filled memory, its clock and all histories; small in a report."""
+
+    def __init__(self, memory, clock, histories):
+        self.parts = (memory, clock, histories)
+
+
 @pytest.fixture(scope="module", params=["edge", "memory-server"])
 def filled(request, tmp_path_factory):
     store = Embedded(tmp_path_factory.mktemp("filters")) if request.param == "edge" else Server(":memory:")
     clock = FixedClock()
     with Memanto("tester", store=store, embedder=HashEmbedder(), clock=clock) as memory:
         ids = list(fill(memory, clock))
-        yield memory, clock, [memory.history(memory_id) for memory_id in ids]
+        yield Filled(memory, clock, [memory.history(memory_id) for memory_id in ids])
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chosen=filters)
 def test_filters_combine_with_and_without_a_query(filled, chosen):
-    memory, clock, histories = filled
+    memory, clock, histories = filled.parts
     right = expected(histories, chosen, clock())
     assert {hit.memory.id for hit in memory.recall(limit=100, **chosen)} == right
     assert {hit.memory.id for hit in memory.recall("ledger note", limit=100, **chosen)} == right
@@ -124,7 +131,7 @@ def test_filters_combine_with_and_without_a_query(filled, chosen):
 
 def test_filters_are_applied_before_ranking(filled):
     """The one memory that passes is found although forty others match the words as well."""
-    memory, _, histories = filled
+    memory, _, histories = filled.parts
     [only] = [v[-1] for v in histories if v[-1].content == "ledger note 1"]
     hits = memory.recall("ledger note", types=["event"], until=days(2), since=days(1), limit=1)
     assert [hit.memory.id for hit in hits] == [only.id]

@@ -110,12 +110,13 @@ def test_an_inference_does_not_undo_a_correction(memory):
     assert memory.remember("Deploys run on Monday", type="decision", provenance="inferred").duplicate
 
 
-def test_stating_a_text_again_after_an_edit_makes_it_current_and_warns(memory):
+def test_stating_a_text_again_after_an_edit_is_a_memory_of_its_own(memory):
     first = memory.remember("Deploys run on Monday", type="decision")
     memory.edit(first.id, content="Deploys run on Tuesday")
     again = memory.remember("Deploys run on Monday", type="decision")
-    assert (again.id, again.version) == (first.id, 3)
-    assert any("had been changed" in warning for warning in again.warnings)
+    assert (again.id == first.id, again.version, again.duplicate) == (False, 1, False)
+    assert memory.show(first.id).content == "Deploys run on Tuesday"
+    assert memory.remember("Deploys run on Monday", type="decision").id == again.id
 
 
 def test_an_edit_appends_a_version_and_its_text_is_recognised(memory, clock):

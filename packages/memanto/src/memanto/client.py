@@ -10,14 +10,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from memanto.errors import InvalidInputError, NotFoundError
-from memanto.filters import RecallFilter
 from memanto.ids import check_agent_id
 from memanto.loop.answer_verbs import AnswerVerbs
 from memanto.loop.plan_verbs import PlanVerbs
 from memanto.loop.run_verbs import RunVerbs
 from memanto.models import (
     DEFAULT_LIMIT,
-    MEMORY_GROUPS,
     Agent,
     Draft,
     Memory,
@@ -27,7 +25,7 @@ from memanto.models import (
     Recollection,
     Status,
 )
-from memanto.times import utc, utc_now
+from memanto.times import utc_now
 
 if TYPE_CHECKING:
     from memanto.embedding.port import Embedder, Reranker
@@ -190,13 +188,13 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         if isinstance(content, Draft):
             draft = content
         else:
-            from memanto.memory.validation import coerce_provenance, coerce_type
+            from memanto.memory.validation import check_tags, coerce_provenance, coerce_type
 
             draft = Draft(
                 content=content,
                 type=None if type is None else coerce_type(type),
                 title=title,
-                tags=tuple(tags),
+                tags=check_tags(tags),
                 confidence=confidence,
                 provenance=None if provenance is None else coerce_provenance(provenance),
                 source=source,
@@ -217,7 +215,13 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         Raises:
             InvalidInputError: One breaks a limit; the message says which, and nothing is stored.
         """
-        return self._write(list(drafts), dry_run=dry_run)
+        items = list(drafts)
+        wrong = next((item for item in items if not isinstance(item, Draft)), None)
+        if wrong is not None:
+            raise InvalidInputError(
+                f"{type(wrong).__name__} is not a Draft", hint="pass Draft(content=…) for each memory"
+            )
+        return self._write(items, dry_run=dry_run)
 
     def _write(self, drafts: Sequence[Draft], *, dry_run: bool) -> list[Receipt]:
         self._ensure_agent()
@@ -348,36 +352,36 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
             EmbedderMismatchError: The agent's vectors come from another embedder.
         """
         from memanto.memory import recall as reading
-        from memanto.memory.validation import check_confidence, coerce_status, coerce_type
+        from memanto.memory.request import check_budget, check_similarity, recall_filter
+        from memanto.memory.validation import check_list
 
-        kinds = [coerce_type(kind) for kind in types]
-        selected = RecallFilter(
-            types=tuple(dict.fromkeys([*kinds, *_group(memory)])),
-            tags=tuple(tags),
-            any_tags=tuple(any_tags),
-            statuses=tuple(coerce_status(one) for one in status),
-            everything=everything,
-            min_confidence=None if min_confidence is None else check_confidence(min_confidence),
-            since=since and utc(since),
-            until=until and utc(until),
-            changed_since=changed_since and utc(changed_since),
-            as_of=as_of and utc(as_of),
-            valid_at=valid_at and utc(valid_at),
-            source=source,
-            run_id=run_id,
-            key=key,
-            pinned=pinned,
-        )
         request = reading.Request(
             query=query,
-            filter=selected,
+            filter=recall_filter(
+                types=types,
+                memory=memory,
+                tags=tags,
+                any_tags=any_tags,
+                status=status,
+                min_confidence=min_confidence,
+                source=source,
+                run_id=run_id,
+                key=key,
+                pinned=pinned,
+                everything=everything,
+                since=since,
+                until=until,
+                changed_since=changed_since,
+                as_of=as_of,
+                valid_at=valid_at,
+            ),
             limit=limit,
-            min_similarity=min_similarity,
-            budget_tokens=budget_tokens,
+            min_similarity=check_similarity(min_similarity),
+            budget_tokens=check_budget(budget_tokens),
             reranker=self._get_reranker() if rerank and query is not None else None,
             words_only=words_only,
         )
-        names = list(dict.fromkeys(agents)) or [self.agent]
+        names = list(dict.fromkeys(check_list("agents", agents))) or [self.agent]
         sources = [(namespace, self._space(namespace)) for namespace in map(self._namespace, names)]
         return reading.Reader(sources).recall(request, now=self._clock())
 
@@ -467,7 +471,11 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
 
     def create_agent(self, *, description: str = "", pattern: str | None = None) -> bool:
         """Create this agent; `False` when it exists already (nothing is changed then)."""
-        agent = Agent(id=self.agent, description=description, pattern=pattern, created_at=self._clock())
+        from memanto.memory.redaction import redact
+        from memanto.memory.validation import check_description
+
+        said = redact(check_description(description))[0]
+        agent = Agent(id=self.agent, description=said, pattern=pattern, created_at=self._clock())
         return self._bare_namespace().create(agent)
 
     def delete_agent(self) -> None:
@@ -559,8 +567,9 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
     def _by(self, reason: str) -> By:
         from memanto.memory.change import By
         from memanto.memory.redaction import redact
+        from memanto.memory.validation import check_reason
 
-        return By(actor=self._actor or self._source, reason=redact(reason)[0])
+        return By(actor=self._actor or self._source, reason=redact(check_reason(reason))[0])
 
     def _get_embedder(self) -> Embedder | None:
         with self._lock:
@@ -605,11 +614,3 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
 
             return configured_model()
         return None if self._llm_choice is None else as_model(self._llm_choice)
-
-
-def _group(memory: str | None) -> tuple[MemoryType, ...]:
-    if memory is None:
-        return ()
-    if memory not in MEMORY_GROUPS:
-        raise InvalidInputError(f"unknown kind of memory {memory!r}", hint=f"one of {', '.join(MEMORY_GROUPS)}")
-    return MEMORY_GROUPS[memory]

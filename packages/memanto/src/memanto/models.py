@@ -69,6 +69,7 @@ MAX_SOURCE: Final = 64
 MAX_SOURCE_REF: Final = 512
 MAX_KEY: Final = 256
 MAX_METADATA: Final = 16_384  #: bytes of the metadata's JSON
+MAX_REASON: Final = 2_000
 MAX_BATCH: Final = 1_000
 MAX_LIMIT: Final = 100
 MAX_QUERY: Final = 10_000

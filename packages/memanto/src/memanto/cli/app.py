@@ -26,8 +26,13 @@ from memanto.cli.session import Session
 from memanto.cli.verb import AgentOption, JsonOption, QuietOption
 
 
-def make_app() -> typer.Typer:
-    """Return the application with every command."""
+def make_app(only: str | None = None) -> typer.Typer:
+    """Return the application with every command.
+
+    Args:
+        only: Leave the others out if there is a command of this name: Typer reads the signature of each, which
+            takes longer than most commands run.
+    """
     app = typer.Typer(
         name="memanto",
         help="Typed, versioned memory for agents: it survives the session and is shared by every tool.",
@@ -40,6 +45,10 @@ def make_app() -> typer.Typer:
         remember, recall, answer, change, agent, pins, handoff, failure, brief, runs, check, carry, upkeep, settings,
     ):  # fmt: skip
         module.register(app)
+    commands = [one for one in app.registered_commands if one.name == only]
+    groups = [one for one in app.registered_groups if one.name == only]
+    if commands or groups:
+        app.registered_commands, app.registered_groups = commands, groups
     return app
 
 

@@ -74,7 +74,8 @@ def _dispatch(arguments: Sequence[str], *, as_json: bool) -> int:
     from memanto.cli.app import make_app
 
     try:
-        status = typer.main.get_command(make_app()).main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        command = typer.main.get_command(make_app(_command_name(arguments)))
+        status = command.main(arguments, prog_name=PROGRAM, standalone_mode=False)
     except typer.Abort:
         return INTERRUPTED
     except SystemExit as left:
@@ -87,6 +88,17 @@ def _dispatch(arguments: Sequence[str], *, as_json: bool) -> int:
             raise
         return _report("usage", _sentence(error), _help_hint(error), 2, as_json=as_json)
     return status if isinstance(status, int) else 0
+
+
+def _command_name(arguments: Sequence[str]) -> str | None:
+    """Return the first argument that is neither a common option nor the value of one."""
+    following = iter(arguments)
+    for argument in following:
+        if argument == "--agent":
+            next(following, None)
+        elif not argument.startswith("-"):
+            return argument
+    return None
 
 
 def _report(code: str, message: str, hint: str, status: int, *, as_json: bool) -> int:

@@ -53,18 +53,20 @@ def connect(path: Path) -> socket.socket | None:
 
     Never waits: a listener whose queue is full counts as none.
     """
-    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    except OSError:  # forbidden here, or no descriptor left
+        return None
     try:
         connected.setblocking(False)
         with _address(path) as address:
             connected.connect(address)
+        if is_same_user(connected):
+            return connected
     except OSError:
-        connected.close()
-        return None
-    if not is_same_user(connected):
-        connected.close()
-        return None
-    return connected
+        pass
+    connected.close()
+    return None
 
 
 def is_same_user(connected: socket.socket) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Final
 
-from memanto.memory.classify import is_baton
+from memanto.memory.batons import is_baton
 
 HEADING: Final = "SESSION HANDOFF"
 MAIN: Final = "main"

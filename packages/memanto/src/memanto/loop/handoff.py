@@ -18,7 +18,7 @@ from memanto.loop.baton import HEADING, MAIN, Baton, lane_of, make_baton, parse_
 from memanto.loop.pins import Pins, current_goal, without_label
 from memanto.loop.port import Verbs
 from memanto.loop.trust import directs
-from memanto.memory.classify import is_baton
+from memanto.memory.batons import is_baton
 from memanto.models import MAX_LIMIT, Memory, MemoryType, Provenance, Receipt, Status
 from memanto.times import from_rfc3339, to_rfc3339
 

@@ -121,7 +121,7 @@ class Editor:
         values.update(changes)
         if head.parts:
             values["content"] = head.content
-        values["tags"] = tuple(values["tags"] or ())
+        values["tags"] = values["tags"] or ()
         values["metadata"] = values["metadata"] or {}
         draft, redactions = redact_draft(check_draft(Draft(**values)))
         draft = check_draft(draft)

@@ -12,14 +12,14 @@ from __future__ import annotations
 import functools
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from memanto.embedding.port import EmbedderIdentity
-from memanto.memory.typing_features import HEAD, features
+from memanto.memory.batons import is_baton
+from memanto.memory.typing_features import features
 from memanto.models import MemoryType
 
 GUESS_FACTOR: Final = 0.9
@@ -33,8 +33,6 @@ UNSURE: Final = 0.2
 _MODEL: Final = "typing_model.json"
 _SCALE: Final = 100
 """The model's numbers are hundredths."""
-
-_BATON: Final = re.compile(r"^\W{0,20}(session[\s_-]{0,5})?handoff\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +94,15 @@ def classify(text: str, vector: Sequence[float] | None = None) -> Guess:
         scores = [a + b for a, b in zip(scores, model.prototypes.evidence(vector), strict=True)]
     best, second = sorted(range(len(TYPES)), key=lambda index: -scores[index])[:2]
     share = 1 / sum(math.exp(score - scores[best]) for score in scores)
-    if (vector is None and not known) or (share < UNSURE and TYPES[best] is not MemoryType.FACT):
-        return Guess(MemoryType.FACT, min(share, UNSURE), TYPES[best])
+    if (vector is None and not known) or share < UNSURE:
+        other = next(TYPES[index] for index in (best, second) if TYPES[index] is not MemoryType.FACT)
+        return Guess(MemoryType.FACT, min(share, UNSURE), other)
     return Guess(TYPES[best], share, TYPES[second])
 
 
 def prototypes() -> Prototypes:
     """Return the directions that come with the package; they fit the default embedder."""
     return _model().prototypes
-
-
-def is_baton(text: str) -> bool:
-    """Return whether a text is a session handoff: it opens with those words."""
-    return _BATON.match(text[:HEAD]) is not None
 
 
 def is_cue(feature: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from memanto.engine.port import Candidate
-from memanto.memory.classify import is_baton
+from memanto.memory.batons import is_baton
 from memanto.models import MemoryType, Why
 from memanto.times import from_rfc3339
 

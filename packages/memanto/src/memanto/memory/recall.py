@@ -21,7 +21,7 @@ from memanto.memory.ranking import POOL, Ranked, RankingRule, rank
 from memanto.memory.spaces import Space
 from memanto.memory.validation import check_limit, check_query
 from memanto.memory.versions import VersionLog
-from memanto.memory.visibility import ENDING, corpus, value_at, where
+from memanto.memory.visibility import ENDING, corpus, value_at, wanted_statuses, where
 from memanto.models import Memory, Recollection, Why
 
 BYTES_PER_TOKEN: Final = 4
@@ -170,13 +170,16 @@ class Reader:
         """Return the ids of those versions that neither a successor nor another value of their slot hides."""
         if selected.valid_at is None:
             return log.not_overtaken(found, as_of=selected.as_of)
-        slots = {item.payload["memory_id"] for item in found if item.payload["version"] > 1 or "key" in item.payload}
+        slots = {item.payload["memory_id"] for item in found if "key" in item.payload}
         histories = log.histories(sorted(slots), as_of=selected.as_of)
-        shown = {memory_id: value_at(history, selected.valid_at) for memory_id, history in histories.items()}
-        visible: set[object] = set()
+        statuses = wanted_statuses(selected)
+        values = {i: value_at(history, selected.valid_at, statuses) for i, history in histories.items()}
+        visible: set[object] = set(
+            log.not_overtaken([i for i in found if "key" not in i.payload], as_of=selected.as_of)
+        )
         for item in found:
-            memory_id, version = item.payload["memory_id"], item.payload["version"]
-            if memory_id not in shown or (shown[memory_id] is not None and shown[memory_id].version == version):  # type: ignore[union-attr]
+            value = values.get(item.payload["memory_id"]) if "key" in item.payload else None
+            if value is not None and value.version == item.payload["version"]:
                 visible.add(item.id)
         return visible
 
@@ -213,8 +216,6 @@ def _within_budget(results: list[Recollection], budget: int | None) -> list[Reco
     """Return the results whose text fits, in order; one that does not fit is passed over for smaller ones."""
     if budget is None:
         return results
-    if budget < 1:
-        raise InvalidInputError(f"budget_tokens must be at least 1, not {budget!r}")
     kept: list[Recollection] = []
     left = budget
     for result in results:

@@ -58,6 +58,12 @@ class Known:
     digests: Mapping[str, str]
     begun: str | None = None
 
+    @property
+    def memories(self) -> set[str]:
+        """Ids of the memories that the draft may change or repeat."""
+        found = {memory.id for memory in (self.by_key, self.by_text) if memory is not None}
+        return found | {self.begun} if self.begun is not None else found
+
     def says(self, memory: Memory, digest: str) -> bool:
         """Return whether this memory's current text is the one with `digest`."""
         return self.digests.get(memory.id) == digest
@@ -102,17 +108,24 @@ class Writer:
         encoded = self._encode(items, meta)
         items = _retyped(items, encoded)
         receipts: dict[int, Receipt] = {}
-        with self._namespace.engine.hold(self._namespace.name):
-            space = self._check_space(encoded)
-            idle_waves = 0
-            while len(receipts) < len(items):
-                waiting = [index for index in range(len(items)) if index not in receipts]
-                stored = self._wave({i: items[i] for i in _without_shared_slots(waiting, items)}, encoded, now)
-                receipts.update(stored)
-                idle_waves = 0 if stored else idle_waves + 1
-                if idle_waves == _ATTEMPTS:
-                    raise VersionConflictError("others keep changing the same memory", hint="try again")
-            self._finish(receipts, items, encoded, space)
+        lacking: list[str] = []
+        idle_waves = 0
+        while len(receipts) < len(items):
+            if lacking:  # what was current when this began, and is not any more
+                encoded.update(self._space.encode(lacking, meta))
+            with self._namespace.engine.hold(self._namespace.name):
+                space = self._check_space(encoded)
+                lacking = []
+                while len(receipts) < len(items) and not lacking:
+                    waiting = [index for index in range(len(items)) if index not in receipts]
+                    chosen = {index: items[index] for index in _without_shared_slots(waiting, items)}
+                    stored, lacking = self._wave(chosen, encoded, now)
+                    receipts.update(stored)
+                    idle_waves = 0 if stored or lacking else idle_waves + 1
+                    if idle_waves == _ATTEMPTS:
+                        raise VersionConflictError("others keep changing the same memory", hint="try again")
+                if not lacking:
+                    self._finish(receipts, items, encoded, space)
         return [receipts[index] for index in range(len(items))]
 
     def preview(self, drafts: Sequence[Draft], defaults: Defaults, *, now: datetime) -> list[Receipt]:
@@ -147,16 +160,31 @@ class Writer:
         return space
 
     # -- one wave: drafts that share no slot --------------------------------------------------------
-    def _wave(self, items: Mapping[int, Prepared], encoded: dict[str, Encoded], now: datetime) -> dict[int, Receipt]:
-        """Store these drafts; those that lost a race are missing from the result."""
+    def _wave(
+        self, items: Mapping[int, Prepared], encoded: Mapping[str, Encoded], now: datetime
+    ) -> tuple[dict[int, Receipt], list[str]]:
+        """Store those of these drafts that touch different memories.
+
+        Returns:
+            Receipts by index, without those that lost a race or wait for their turn, and texts that have to be
+            encoded first.
+        """
         slots = self._slots(list(items.values()))
         known = self._known(list(items.values()), slots)
         plans: dict[int, Plan] = {}
         receipts: dict[int, Receipt] = {}
+        lacking: list[str] = []
+        touched: set[str] = set()
         for (index, item), found in zip(items.items(), known, strict=True):
+            waits = not touched.isdisjoint(found.memories)
+            touched |= found.memories
+            if waits:
+                continue
             plan = self._plan(item, found, encoded, now)
             if plan.receipt.duplicate:
                 receipts[index] = plan.receipt
+            elif missing := [text for text in item.indexed if text not in encoded]:
+                lacking += missing
             elif self._claim(item, plan, slots):
                 plans[index] = plan
         stored = iter(self._log.append([version for plan in plans.values() for version in plan.versions]))
@@ -169,7 +197,7 @@ class Writer:
             receipts[index] = replace(
                 plan.receipt, id=last.id, version=last.version, recorded_at=last.recorded_at, part_ids=parts
             )
-        return receipts
+        return receipts, list(dict.fromkeys(lacking))
 
     def _slots(self, items: Sequence[Prepared]) -> Slots:
         return self._namespace.slots([name for item in items for name in _slots_of(item)])
@@ -230,9 +258,8 @@ class Writer:
             receipt = replace(receipt, warnings=(*receipt.warnings, warning))
             return Plan(tuple(self._first(item, encoded)), receipt, beside=True)
         says_so = known.says(head, item.digest)
-        if not says_so and new.key is None and head.status is Status.ACTIVE:
-            warning = f"memory {head.id} had been changed to say something else; it says this again"
-            receipt = replace(receipt, warnings=(*receipt.warnings, warning))
+        if not says_so and new.key is None and head.status is not Status.FORGOTTEN:
+            return Plan(tuple(self._first(item, encoded)), receipt, beside=True)  # edited since: it keeps its new text
         revived = head.status is not Status.ACTIVE
         return Plan(tuple(self._next(item, head, encoded, now, same=says_so)), replace(receipt, revived=revived))
 

@@ -34,11 +34,8 @@ class Space:
         self._namespace = namespace
         self._provider = embedder
 
-    def embedder(self, meta: Meta, *, bind: bool = True) -> Embedder | None:
+    def embedder(self, meta: Meta) -> Embedder | None:
         """Return the embedder whose vectors this namespace holds, or `None` where only words are searched.
-
-        A namespace without memories is bound to the embedder in use (if `bind`). One with memories and no vectors
-        stays lexical until it is reindexed.
 
         Raises:
             EmbedderMismatchError: The namespace was built with another embedder.
@@ -46,21 +43,23 @@ class Space:
         embedder = self._provider()
         if embedder is None:
             return None
-        space = meta.space or self._first_space(embedder, bind=bind)
+        space = meta.space or self._namespace.meta().space
         if space is not None and embedder.identity != space:
             raise mismatch(self._namespace.name, space, embedder.identity)
         return embedder if space is not None else None
 
-    def _first_space(self, embedder: Embedder, *, bind: bool) -> EmbedderIdentity | None:
-        """Bind a namespace that seemed unbound, if it is empty; return the space it has now."""
-        engine, name = self._namespace.engine, self._namespace.name
-        empty = not engine.scan(name, _ANY_VERSION, limit=1, fields=["memory_id"])
-        meta = self._namespace.meta()  # read after looking: whoever wrote with vectors had bound it before
-        if meta.space is None and empty and bind:
+    def _is_empty(self) -> bool:
+        return not self._namespace.engine.scan(self._namespace.name, _ANY_VERSION, limit=1, fields=["memory_id"])
+
+    def _bind_first(self, identity: EmbedderIdentity) -> EmbedderIdentity | None:
+        """Bind a namespace without memories; return the space it has then, which may be somebody else's."""
+        empty = self._is_empty()
+        meta = self._namespace.meta()
+        if meta.space is None and empty:
             try:
-                meta = self.bind(meta, embedder.identity)
+                return self.bind(meta, identity).space
             except VersionConflictError:  # somebody bound it meanwhile
-                meta = self._namespace.meta()
+                return self._namespace.meta().space
         return meta.space
 
     def bind(
@@ -73,22 +72,32 @@ class Space:
         return self._namespace.update_meta(meta, space=identity, former=kept)
 
     def encode(self, texts: Sequence[str], meta: Meta, *, bind: bool = True) -> dict[str, Encoded]:
-        """Return vectors and words per text; without `bind` only words while the namespace has no embedder.
+        """Return vectors and words per text.
+
+        A namespace without memories is bound to the embedder in use (if `bind`), once that has shown that it
+        works. One with memories and no vectors stays lexical until it is reindexed.
 
         Raises:
             EmbedderError: The embedder failed or returned something unusable; nothing was stored.
+            EmbedderMismatchError: The namespace was built with another embedder.
         """
-        embedder = self.embedder(meta, bind=bind) if texts else None
         words = {text: encode_document(text) for text in texts}
-        if embedder is None:
-            return {text: Encoded({}, sparse) for text, sparse in words.items()}
-        vectors = embed(embedder, list(words))
-        name = vector_name(embedder.identity)
-        return {text: Encoded({name: vector}, words[text]) for text, vector in zip(words, vectors, strict=True)}
+        embedder = self.embedder(meta) if texts else None
+        if embedder is None and texts and bind and self._is_empty():
+            embedder = self._provider()
+        if embedder is not None:
+            vectors = embed(embedder, list(words))
+            space = meta.space or self._bind_first(embedder.identity)
+            if space is not None and space != embedder.identity:
+                raise mismatch(self._namespace.name, space, embedder.identity)
+            if space is not None:
+                name = vector_name(space)
+                return {text: Encoded({name: vector}, words[text]) for text, vector in zip(words, vectors, strict=True)}
+        return {text: Encoded({}, sparse) for text, sparse in words.items()}
 
     def encode_query(self, text: str, meta: Meta) -> tuple[str, Vector] | None:
         """Return the vector name to search and the query's vector, or `None` where only words are searched."""
-        embedder = self.embedder(meta, bind=False)
+        embedder = self.embedder(meta)
         if embedder is None:
             return None
         return vector_name(embedder.identity), checked_query(embedder, text).tolist()

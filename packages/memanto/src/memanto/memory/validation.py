@@ -22,6 +22,7 @@ from memanto.models import (
     MAX_LIMIT,
     MAX_METADATA,
     MAX_QUERY,
+    MAX_REASON,
     MAX_SOURCE,
     MAX_SOURCE_REF,
     MAX_TAG,
@@ -64,8 +65,8 @@ def check_draft(draft: Draft) -> Draft:
     Raises:
         InvalidInputError: A field breaks a limit of `memanto.models` or cannot be kept exactly.
     """
-    valid_from = None if draft.valid_from is None else _time("valid_from", draft.valid_from)
-    valid_to = None if draft.valid_to is None else _time("valid_to", draft.valid_to)
+    valid_from = None if draft.valid_from is None else check_time("valid_from", draft.valid_from)
+    valid_to = None if draft.valid_to is None else check_time("valid_to", draft.valid_to)
     if valid_from is not None and valid_to is not None and valid_from >= valid_to:
         raise InvalidInputError(
             f"valid_from {to_rfc3339(valid_from)!r} is not before valid_to {to_rfc3339(valid_to)!r}",
@@ -78,16 +79,16 @@ def check_draft(draft: Draft) -> Draft:
         content=_check_text("content", draft.content, MAX_TEXT),
         type=None if draft.type is None else coerce_type(draft.type),
         title=_check_title(draft.title),
-        tags=_check_tags(draft.tags),
+        tags=check_tags(draft.tags),
         confidence=None if draft.confidence is None else check_confidence(draft.confidence),
         provenance=None if draft.provenance is None else coerce_provenance(draft.provenance),
         source=None if draft.source is None else check_source(draft.source),
         source_ref=None if draft.source_ref is None else _check_text("source_ref", draft.source_ref, MAX_SOURCE_REF),
         valid_from=valid_from,
         valid_to=valid_to,
-        key=_check_name("key", draft.key),
-        run_id=_check_name("run_id", draft.run_id),
-        actor=_check_name("actor", draft.actor),
+        key=check_name("key", draft.key),
+        run_id=check_name("run_id", draft.run_id),
+        actor=check_name("actor", draft.actor),
         metadata=_check_metadata(draft.metadata),
     )
 
@@ -133,6 +134,26 @@ def check_source(value: str) -> str:
             f"source {_shown(value)} is not valid", hint=f"use 1 to {MAX_SOURCE} letters, digits, '.', '_' or '-'"
         )
     return _ONE_AUTHOR.get(name.lower(), name)
+
+
+def check_reason(value: str) -> str:
+    """Return the reason of a change.
+
+    Raises:
+        InvalidInputError: It is no text, or longer than `MAX_REASON` characters.
+    """
+    _check_string("reason", value)
+    if len(value) > MAX_REASON:
+        raise InvalidInputError(f"reason has {len(value):,} characters; at most {MAX_REASON:,} are allowed")
+    return value
+
+
+def check_description(value: str) -> str:
+    """Return an agent's description: text of at most `MAX_REASON` characters."""
+    _check_string("description", value)
+    if len(value) > MAX_REASON:
+        raise InvalidInputError(f"description has {len(value):,} characters; at most {MAX_REASON:,} are allowed")
+    return value
 
 
 def check_id_prefix(value: str) -> str:
@@ -238,10 +259,16 @@ def _check_title(value: str | None) -> str | None:
     return None if _is_blank(title) else title
 
 
-def _check_tags(values: Iterable[str]) -> tuple[str, ...]:
+def check_list(field: str, values: Iterable[Any]) -> list[Any]:
+    """Return the items of a list; a text alone, which would be taken letter by letter, is none."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise InvalidInputError(f"tags {_shown(values)} are not a list of texts")
-    tags = dict.fromkeys(_check_tag(value) for value in values)
+        raise InvalidInputError(f"{field} {_shown(values)} is not a list", hint="put a single value in brackets")
+    return list(values)
+
+
+def check_tags(values: Iterable[str]) -> tuple[str, ...]:
+    """Return tags as they are stored: stripped, in NFC, each once."""
+    tags = dict.fromkeys(_check_tag(value) for value in check_list("tags", values))
     if len(tags) > MAX_TAGS:
         raise InvalidInputError(f"{len(tags):,} tags are too many; at most {MAX_TAGS} are allowed")
     return tuple(tags)
@@ -251,7 +278,8 @@ def _check_tag(value: str) -> str:
     return _check_label("tag", value, MAX_TAG)
 
 
-def _check_name(field: str, value: str | None) -> str | None:
+def check_name(field: str, value: str | None) -> str | None:
+    """Return a key, run id or actor as it is stored."""
     return None if value is None else _check_label(field, value, MAX_KEY)
 
 
@@ -267,7 +295,8 @@ def _check_label(field: str, value: str, limit: int) -> str:
     return label
 
 
-def _time(field: str, value: datetime) -> datetime:
+def check_time(field: str, value: datetime) -> datetime:
+    """Return a time in UTC, or an error that names the field."""
     if not isinstance(value, datetime):
         raise InvalidInputError(f"{field} {_shown(value)} is not a time", hint="pass an aware datetime")
     try:

@@ -8,7 +8,7 @@ decided by `value_at`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import datetime
 from typing import Final
 
@@ -21,8 +21,6 @@ SUCCEEDS = "succeed"
 """Action of a version that gives its slot the next value."""
 REASSERTS = "reassert"
 """Action of a version that keeps a slot's value after an earlier one was filled in."""
-
-_KNOWN = tuple(status.value for status in Status if status is not Status.FORGOTTEN)
 
 
 def where(query: RecallFilter, *, now: datetime, bounded: bool = True) -> Where:
@@ -101,12 +99,22 @@ def corpus(query: RecallFilter) -> Where | None:
     return None if query.as_of is None else Where(known_at(query.as_of))
 
 
-def value_at(history: Sequence[Memory], moment: datetime) -> Memory | None:
+def wanted_statuses(query: RecallFilter) -> frozenset[Status]:
+    """Return the statuses a read may show."""
+    if query.statuses:
+        return frozenset(query.statuses)
+    return frozenset(Status) - {Status.FORGOTTEN} if query.everything else frozenset({Status.ACTIVE})
+
+
+def value_at(
+    history: Sequence[Memory], moment: datetime, statuses: Set[Status] = frozenset({Status.ACTIVE})
+) -> Memory | None:
     """Return the version of one memory that held at `moment` in the world, or `None`.
 
     Args:
         history: The memory's versions known at the time asked about, ascending.
         moment: World time.
+        statuses: Versions of any other standing hold no value.
 
     Later versions of the same value (edits, changes of standing) replace it. Among the values that hold at
     `moment`, the one that began last wins.
@@ -125,7 +133,7 @@ def value_at(history: Sequence[Memory], moment: datetime) -> Memory | None:
     holding = [
         (version.begins is not None, version.begins or moment, order, version)
         for order, version in enumerate(values)
-        if version.status is Status.ACTIVE
+        if version.status in statuses
         and (version.begins is None or version.begins <= moment)
         and (version.valid_to is None or moment < version.valid_to)
     ]
@@ -133,11 +141,8 @@ def value_at(history: Sequence[Memory], moment: datetime) -> Memory | None:
 
 
 def _statuses(query: RecallFilter) -> Condition:
-    if query.statuses:
-        return AnyOf("status", tuple(status.value for status in query.statuses))
-    if query.everything:
-        return AnyOf("status", _KNOWN)
-    return Equals("status", Status.ACTIVE.value)
+    wanted = tuple(status.value for status in Status if status in wanted_statuses(query))
+    return Equals("status", *wanted) if len(wanted) == 1 else AnyOf("status", wanted)
 
 
 def _attributes(query: RecallFilter) -> list[Condition]:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from memanto.errors import InvalidInputError
 from memanto.memory.namespace import Namespace
 from memanto.memory.prepare import indexed_text
-from memanto.memory.redaction import redact_draft
 from memanto.memory.spaces import Space
-from memanto.memory.validation import check_draft
 from memanto.memory.versions import NewVersion, VersionLog
-from memanto.models import Draft, Memory, Status
-from memanto.portability.jsonl import check_header, memory_from_json
-from memanto.times import to_rfc3339
-
-CLOCK_SKEW: Final = timedelta(hours=1)
-"""How far ahead of this machine's clock a time of recording may lie."""
+from memanto.models import Memory, Status
+from memanto.portability.checking import read_versions
 
 _BATCH: Final = 200
 
@@ -61,9 +53,9 @@ def import_lines(
     marked as imported.
 
     Raises:
-        InvalidInputError: A line is not of this format or breaks a limit; the message names the line.
+        InvalidInputError: A line is nothing that an export writes; the message names the line.
     """
-    memories, redacted = _read(lines, namespace.name, now)
+    memories, redacted = read_versions(lines, namespace.name, now=now)
     importer = _Importer(namespace, space, _whole_texts(memories))
     stored = present = 0
     conflicts: list[str] = []
@@ -93,79 +85,6 @@ def import_lines(
         conflicts=tuple(conflicts),
         redacted=redacted,
     )
-
-
-def _read(lines: Iterable[str], namespace: str, now: datetime) -> tuple[dict[str, list[Memory]], int]:
-    memories: dict[str, list[Memory]] = {}
-    redacted = 0
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-            if not isinstance(value, dict):
-                raise InvalidInputError("not a JSON object")
-            if "format" in value:
-                check_header(value)
-                continue
-            memory, changed = _checked(memory_from_json(value, namespace), now)
-        except (InvalidInputError, ValueError) as error:
-            message = error.message if isinstance(error, InvalidInputError) else f"not JSON: {error}"
-            hint = error.hint if isinstance(error, InvalidInputError) else ""
-            raise InvalidInputError(f"line {number}: {message}", hint=hint or "nothing was imported") from error
-        memories.setdefault(memory.id, []).append(memory)
-        redacted += changed
-    for memory_id, versions in memories.items():
-        versions.sort(key=lambda memory: memory.version)
-        first = versions[0].version if versions[0].status is Status.FORGOTTEN else 1  # what came before was erased
-        if [memory.version for memory in versions] != list(range(first, first + len(versions))):
-            numbers = ", ".join(str(memory.version) for memory in versions[:5])
-            raise InvalidInputError(
-                f"memory {memory_id} has versions {numbers}: some are missing", hint="nothing was imported"
-            )
-    return memories, redacted
-
-
-def _checked(memory: Memory, now: datetime) -> tuple[Memory, bool]:
-    """Check a version like a draft, redact it, and mark it as imported."""
-    if type(memory.version) is not int or memory.version < 1:
-        raise InvalidInputError(f"version {memory.version!r} is not a number from 1")
-    if memory.recorded_at > now + CLOCK_SKEW:
-        raise InvalidInputError(f"recorded_at {to_rfc3339(memory.recorded_at)} lies in the future")
-    if memory.status is Status.FORGOTTEN:
-        return dataclasses.replace(memory, imported=True), False
-    draft, redactions = redact_draft(
-        check_draft(
-            Draft(
-                content=memory.content,
-                title=memory.title or None,
-                type=memory.type,
-                tags=memory.tags,
-                confidence=memory.confidence,
-                source=memory.source,
-                source_ref=memory.source_ref,
-                run_id=memory.run_id,
-                actor=memory.actor,
-                valid_from=memory.valid_from,
-                valid_to=memory.valid_to,
-                key=memory.key,
-                metadata=memory.metadata,
-            )
-        )
-    )
-    checked = dataclasses.replace(
-        memory,
-        content=draft.content,
-        title=draft.title or "",
-        tags=draft.tags,
-        source_ref=draft.source_ref,
-        run_id=draft.run_id,
-        actor=draft.actor,
-        key=draft.key,
-        metadata=draft.metadata,
-        imported=True,
-    )
-    return checked, bool(redactions)
 
 
 def _agree(here: Sequence[Memory], given: Sequence[Memory]) -> bool:
