@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.benchmarks.environments import NoEnvironment, pins_of, python_for
+from tests.benchmarks.environments import NoEnvironmentError, pins_of, python_for
 from tests.benchmarks.harness import ROOT, Bench
 
 _SCRIPTS: Final = Path(__file__).resolve().parent / "rivals"
@@ -120,7 +120,7 @@ def interpreters(arms: Sequence[Arm], bench: Bench) -> dict[str, Path]:
             continue
         try:
             found[arm.name] = python_for(arm.requirements, make=not bench.quick)
-        except NoEnvironment as error:
+        except NoEnvironmentError as error:
             bench.skip(arm.name, str(error))
     return found
 
@@ -203,11 +203,11 @@ def median_ratio(values: Sequence[float], reference: Sequence[float]) -> float:
 def disk_bytes(folder: Path) -> int:
     """Return the bytes that a folder's files take on the disk; sparse parts take none."""
     total = 0
-    for root, _, files in os.walk(folder):
-        for name in files:
-            try:
-                found = os.stat(os.path.join(root, name))
-            except OSError:
-                continue  # gone meanwhile
+    for path in folder.rglob("*"):
+        try:
+            found = path.lstat()
+        except OSError:
+            continue  # gone meanwhile
+        if path.is_file():
             total += getattr(found, "st_blocks", -(-found.st_size // 512)) * 512
     return total

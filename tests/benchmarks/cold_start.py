@@ -46,7 +46,6 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "recall QUERY": ("recall", "which service rejects webhooks"),
     "remember TEXT": ("remember", "the ledger lags by {number} minutes", "--type", "fact"),
     "handoff show": ("handoff", "show"),
-    "conflicts": ("conflicts",),
     "doctor": ("doctor",),
 }
 
@@ -85,7 +84,7 @@ def time_commands(
         bench: Notes the commands that fail.
     """
     environment = _environment(home)
-    taken: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
+    taken: dict[str, list[tuple[float, float]]] = defaultdict(list)
     names = [NOTHING, *commands]
     for turn in range(-1, passes):
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
@@ -103,13 +102,13 @@ def time_commands(
             elif turn >= 0:
                 taken[name].append(measured)
     figures = {name: _summary(runs) for name, runs in taken.items() if name in names}
-    for name in figures:
+    nothing = figures[NOTHING]
+    for name, found in figures.items():
         if name != NOTHING:
-            nothing = figures[NOTHING]
-            figures[name]["ratio"] = round(figures[name]["wall_ms"] / nothing["wall_ms"], 1)
-            figures[name]["cpu_ratio"] = round(figures[name]["cpu_ms"] / nothing["cpu_ms"], 1)
+            found["ratio"] = round(found["wall_ms"] / nothing["wall_ms"], 1)
+            found["cpu_ratio"] = round(found["cpu_ms"] / nothing["cpu_ms"], 1)
             values = [part.format(id=known, number=0) for part in commands[name]]
-            figures[name]["imports"] = _imports(values, environment)
+            found["imports"] = _imports(values, environment)
     return {"commands": figures}
 
 
@@ -119,8 +118,8 @@ def _environment(home: Path) -> dict[str, str]:
     return {**kept, "MEMANTO_HOME": str(home), "MEMANTO_OFFLINE": "1", "PYTHONPYCACHEPREFIX": str(home / "compiled")}
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[tuple[float, float, int], int]:
-    """Return wall seconds, processor seconds and the most memory (bytes) of a process, and its exit status."""
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[tuple[float, float], int]:
+    """Return wall seconds and processor seconds of a process, and its exit status."""
     begun = time.perf_counter()
     process = subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -128,17 +127,15 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[tuple[
     _, status, used = os.wait4(process.pid, 0)
     wall = time.perf_counter() - begun
     process.returncode = os.waitstatus_to_exitcode(status)
-    scale = 1 if sys.platform == "darwin" else 1024
-    return (wall, used.ru_utime + used.ru_stime, used.ru_maxrss * scale), process.returncode
+    return (wall, used.ru_utime + used.ru_stime), process.returncode
 
 
-def _summary(runs: Sequence[tuple[float, float, int]]) -> dict[str, Any]:
-    wall, cpu, memory = zip(*runs, strict=True)
+def _summary(runs: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    wall, cpu = zip(*runs, strict=True)
     return {
         "wall_ms": round(statistics.median(wall) * 1e3, 1),
         "cpu_ms": round(statistics.median(cpu) * 1e3, 1),
         "cpu_least_ms": round(min(cpu) * 1e3, 1),
-        "rss_bytes": max(memory),
     }
 
 

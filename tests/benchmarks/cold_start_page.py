@@ -59,8 +59,8 @@ def _times(commands: Mapping[str, Any]) -> str:
         ratios = [f"{found[key]:.1f}" if key in found else "1" for key in ("ratio", "cpu_ratio")]
         times = [f"{found[key]:.0f}" for key in ("wall_ms", "cpu_ms", "cpu_least_ms")]
         shown = f"`{name}`" if "imports" not in found else f"`memanto {name}`"
-        rows.append((shown, ratios[0], times[0], ratios[1], times[1], times[2], f"{found['rss_bytes'] / 1e6:.0f}"))
-    header = ("command", "wall, ratio", "ms", "CPU, ratio", "ms", "least ms", "most memory MB")
+        rows.append((shown, ratios[0], times[0], ratios[1], times[1], times[2]))
+    header = ("command", "wall, ratio", "ms", "CPU, ratio", "ms", "least ms")
     return table(header, rows) + "\n"
 
 

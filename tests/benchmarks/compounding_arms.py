@@ -304,7 +304,12 @@ def section(found: Mapping[str, Any]) -> str:
     differences = [
         [arm, *(_cell(figures[name], sign=True) for name in _SHOWN)] for arm, figures in found["against off"].items()
     ]
+    picked = sorted({1, 2, 5, 10, found["runs"]} & set(range(1, found["runs"] + 1)))
+    course = [
+        [arm, *(f"{figures['steps']['per run'][run - 1]:.1f}" for run in picked)] for arm, figures in arms.items()
+    ]
     return _TEXT.format(
+        course=table(["arm", *(f"run {run}" for run in picked)], course),
         runs=found["runs"],
         later=found["later"],
         seeds=len(found["seeds"]),
@@ -335,7 +340,7 @@ def claims(found: Mapping[str, Any]) -> str:
 
 
 def _cell(numbers: Sequence[float], *, sign: bool = False) -> str:
-    mark = "+" if sign else ""
+    mark, numbers = "+" if sign else "", [one + 0.0 for one in numbers]  # -0.0 + 0.0 is 0.0
     value, low, high = (f"{one:{mark},.0f}" if abs(numbers[0]) >= 1000 else f"{one:{mark}.3g}" for one in numbers)
     return f"{value} ({low} to {high})"
 
@@ -351,7 +356,11 @@ Means of the last {later} runs, from the ledger:
 
 {means}
 
-Change from run to run (Theil-Sen):
+Steps in single runs, means over the environments:
+
+{course}
+
+Change from run to run over all {runs} (Theil-Sen):
 
 {trends}
 

@@ -15,7 +15,7 @@ from typing import Final
 REQUIREMENTS: Final = Path(__file__).resolve().parent / "requirements"
 
 
-class NoEnvironment(Exception):
+class NoEnvironmentError(Exception):
     """A rival's environment could not be made; its arm is left out."""
 
 
@@ -34,7 +34,7 @@ def python_for(rival: str, cache: Path | None = None, *, make: bool = True) -> P
         make: Whether to take the minutes it may need to make one.
 
     Raises:
-        NoEnvironment: The packages could not be installed, or were not and `make` is off.
+        NoEnvironmentError: The packages could not be installed, or were not and `make` is off.
     """
     pins = REQUIREMENTS / f"{rival}.txt"
     label = hashlib.blake2b(pins.read_bytes() + sys.version.encode(), digest_size=4).hexdigest()
@@ -44,7 +44,7 @@ def python_for(rival: str, cache: Path | None = None, *, make: bool = True) -> P
     if ready.exists():
         return python
     if not make:
-        raise NoEnvironment("its environment is not made yet; `python -m tests.benchmarks.environments` makes all")
+        raise NoEnvironmentError("its environment is not made yet; `python -m tests.benchmarks.environments` makes all")
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     venv.create(folder, with_pip=True)
@@ -57,7 +57,7 @@ def python_for(rival: str, cache: Path | None = None, *, make: bool = True) -> P
     if done.returncode:
         shutil.rmtree(folder, ignore_errors=True)
         reason = done.stderr.strip().splitlines()[-1:] or ["pip failed"]
-        raise NoEnvironment(f"its packages could not be installed: {reason[0]}")
+        raise NoEnvironmentError(f"its packages could not be installed: {reason[0]}")
     ready.touch()
     return python
 
@@ -73,7 +73,7 @@ def main() -> int:
     for pins in sorted(REQUIREMENTS.glob("*.txt")):
         try:
             print(json.dumps({pins.stem: str(python_for(pins.stem))}), flush=True)
-        except NoEnvironment as error:
+        except NoEnvironmentError as error:
             print(json.dumps({pins.stem: str(error)}), flush=True)
     return 0
 

@@ -43,7 +43,7 @@ def measure(bench: Bench) -> Figures:
     if bench.quick:
         sizes: Sequence[int] = QUICK
     else:
-        largest = int(os.environ.get(LARGEST, 100_000))
+        largest = int(os.environ.get(LARGEST, "100000"))
         sizes = [size for size in SIZES if size <= largest]
         for size in SIZES[len(sizes) :]:
             bench.skip(f"{size} memories", f"takes long; `{LARGEST}={size} make bench` goes on to it")
@@ -172,7 +172,7 @@ def _timed(label: str, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def _optimised(base: Path, folder: Path, size: int, notes: _Notes) -> dict[str, Any] | None:
     """Optimise a copy of the store and measure it."""
-    if size > max(_OPTIMISED, int(os.environ.get(LARGEST, 0))):
+    if size > max(_OPTIMISED, int(os.environ.get(LARGEST, "0"))):
         return None
     copy = base / "optimised"
     shutil.rmtree(copy, ignore_errors=True)

@@ -79,7 +79,9 @@ def expected(histories, chosen, now):
         if "status" in chosen:
             statuses = set(chosen["status"])
         else:
-            statuses = {s.value for s in Status if s is not Status.FORGOTTEN} if chosen.get("everything") else {"active"}
+            statuses = (
+                {s.value for s in Status if s is not Status.FORGOTTEN} if chosen.get("everything") else {"active"}
+            )
         event_at = version.valid_from or version.recorded_at
         moment = chosen.get("valid_at")
         begun = version.valid_from is None or moment is None or version.valid_from <= moment

@@ -72,6 +72,24 @@ def test_what_is_no_longer_true_is_not_shown_unless_asked(memory, clock):
     assert memory.recall("freeze", as_of=clock() - 2 * DAY + timedelta(hours=1))
 
 
+def test_the_same_text_with_another_validity_is_another_statement(memory):
+    memory.remember("The programme is on the BBC", type="fact", valid_from=day(0), valid_to=day(5))
+    later = memory.remember("The programme is on the BBC", type="fact", valid_from=day(10), valid_to=day(15))
+    again = memory.remember("The programme is on the BBC", type="fact", valid_from=day(10), valid_to=day(15))
+    assert (later.duplicate, again.duplicate, again.id) == (False, True, later.id)
+    shown = [len(memory.recall("programme", valid_at=day(number))) for number in (1, 7, 12, 20)]
+    assert shown == [1, 0, 1, 0]
+
+
+def test_a_slot_can_hold_the_same_value_twice(memory, clock):
+    clock.set(day(100))
+    for name, begins, ends in (("B", 70, 90), ("A", 60, 70), ("A", 90, 95)):
+        memory.remember(f"The owner is {name}", key="owner", type="fact", valid_from=day(begins), valid_to=day(ends))
+        clock.advance(60)
+    shown = [contents(memory.recall("owner", valid_at=day(number))) for number in (65, 75, 92, 97)]
+    assert shown == [["The owner is A"], ["The owner is B"], ["The owner is A"], []]
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)])
 def test_values_of_a_slot_answer_for_their_time_in_whatever_order_they_came(memory, clock, order):
     values = [("Alpha", day(0)), ("Beta", day(10)), ("Gamma", day(20))]

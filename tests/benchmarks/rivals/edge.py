@@ -5,7 +5,7 @@ An acknowledged write is in the log, without fsync; `edge_flushed` flushes after
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 from typing import Any
 
 import protocol
@@ -14,11 +14,11 @@ import qdrant_edge as qe
 
 class Store(protocol.Store):
     def __init__(self, folder: str) -> None:
-        path = os.path.join(folder, "shard")
-        if os.path.isdir(path):
+        path = str(Path(folder, "shard"))
+        if Path(path).is_dir():
             self._shard = qe.EdgeShard.load(path)
             return
-        os.makedirs(path)
+        Path(path).mkdir(parents=True)
         vectors = qe.EdgeVectorParams(size=protocol.DIMENSION, distance=qe.Distance.Dot)
         self._shard = qe.EdgeShard.create(path, qe.EdgeConfig(vectors=vectors, max_search_threads=1))
         self._shard.update(qe.UpdateOperation.create_field_index("type", qe.PayloadSchemaType.Keyword))

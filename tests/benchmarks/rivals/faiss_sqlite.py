@@ -7,8 +7,8 @@ database, so opening builds the index from there.
 
 from __future__ import annotations
 
-import os
 import sqlite3
+from pathlib import Path
 
 import faiss
 import numpy as np
@@ -19,7 +19,7 @@ class Store(protocol.Store):
     synchronous = "NORMAL"
 
     def __init__(self, folder: str) -> None:
-        self._file = sqlite3.connect(os.path.join(folder, "memories.sqlite"))
+        self._file = sqlite3.connect(Path(folder, "memories.sqlite"))
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute(f"PRAGMA synchronous = {self.synchronous}")
         self._file.execute("CREATE TABLE IF NOT EXISTS memory (id INTEGER PRIMARY KEY, text, type, vector BLOB)")
@@ -32,7 +32,7 @@ class Store(protocol.Store):
 
     def add(self, items: list[protocol.Item]) -> None:
         vectors = np.stack([protocol.vector(text) for _, text, _ in items])
-        rows = [(*item, row.tobytes()) for item, row in zip(items, vectors)]
+        rows = [(*item, row.tobytes()) for item, row in zip(items, vectors, strict=True)]
         with self._file:
             self._file.executemany("INSERT INTO memory VALUES (?, ?, ?, ?)", rows)
         self._index.add_with_ids(vectors, np.array([number for number, _, _ in items], np.int64))

@@ -6,6 +6,7 @@ It always filters by user. A write commits to SQLite, once for the history and o
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import protocol
@@ -14,7 +15,7 @@ import protocol
 class GivenVectors:
     """What mem0 asks of an embedder."""
 
-    class config:
+    class config:  # noqa: N801 - mem0 reads it by this name
         embedding_dims = protocol.DIMENSION
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
@@ -26,11 +27,11 @@ class GivenVectors:
 
 class Store(protocol.Store):
     def __init__(self, folder: str) -> None:
-        os.environ.update(MEM0_TELEMETRY="False", OPENAI_API_KEY="none", MEM0_DIR=os.path.join(folder, "home"))
+        os.environ.update(MEM0_TELEMETRY="False", OPENAI_API_KEY="none", MEM0_DIR=str(Path(folder, "home")))
         from mem0 import Memory  # reads the environment when it is imported
 
         vectors = {
-            "path": os.path.join(folder, "qdrant"),
+            "path": str(Path(folder, "qdrant")),
             "on_disk": True,
             "collection_name": "memories",
             "embedding_model_dims": protocol.DIMENSION,
@@ -38,7 +39,7 @@ class Store(protocol.Store):
         self._memory: Any = Memory.from_config(
             {
                 "vector_store": {"provider": "qdrant", "config": vectors},
-                "history_db_path": os.path.join(folder, "history.db"),
+                "history_db_path": str(Path(folder, "history.db")),
                 "embedder": {"provider": "openai", "config": {"embedding_dims": protocol.DIMENSION}},
             }
         )

@@ -51,7 +51,7 @@ class Full(Store):
 
     durability = "full"
 
-    def add(self, items: List[protocol.Item]) -> None:
+    def add(self, items: list[protocol.Item]) -> None:
         store = Embedded(self._folder)
         with Memanto("bench", store=store, embedder=KnownVectors()) as memory:
             memory.remember_many([Draft(content=text, type=MemoryType(kind)) for _, text, kind in items])

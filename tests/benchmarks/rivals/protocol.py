@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,7 @@ class _Session:
             found += text in texts
         return {"seconds": taken, "cpu": cpu, "first": first, "found": found}
 
-    def do_each(self, method: str, numbers: List[int], **arguments: Any) -> Dict[str, Any]:
+    def do_each(self, method: str, numbers: list[int], **arguments: Any) -> dict[str, Any]:
         """Call a method of the store that only one rival has, once per memory, and time it."""
         taken, cpu = [], []
         for number in numbers:
@@ -208,7 +209,7 @@ class _Session:
 def memory_now() -> dict[str, int]:
     """Return this process's memory in bytes: resident, private (no other process shares it), anonymous (no file)."""
     try:
-        with open("/proc/self/smaps_rollup", encoding="ascii") as file:
+        with Path("/proc/self/smaps_rollup").open(encoding="ascii") as file:
             pairs = [line.split()[:2] for line in file if line.endswith("kB\n")]
     except OSError:
         return {}

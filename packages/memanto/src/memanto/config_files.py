@@ -51,7 +51,11 @@ def read_settings_file(path: Path, kind: FileKind) -> Mapping[str, object]:
 
 
 def update_settings_file(path: Path, values: Mapping[str, object]) -> None:
-    """Set values in a file that `read_settings_file` accepts, keeping comments and order; `None` removes one."""
+    """Set values in a file that `read_settings_file` accepts, keeping comments and order; `None` removes one.
+
+    Raises:
+        ConfigurationError: It cannot be written.
+    """
     import tomlkit
 
     document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
@@ -67,10 +71,22 @@ def write_private(path: Path, text: str) -> None:
     """Replace a small file at once, readable by its owner alone (0600, in a folder made with 0700).
 
     A symbolic link stays one: the file it leads to is replaced.
+
+    Raises:
+        ConfigurationError: It cannot be written.
     """
+    try:
+        _replace(path.resolve(), text)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be written: {error.strerror or error}",
+            hint="correct the permissions of its folder, or set MEMANTO_HOME",
+        ) from error
+
+
+def _replace(target: Path, text: str) -> None:
     import tempfile
 
-    target = path.resolve()
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:

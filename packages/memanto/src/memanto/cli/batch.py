@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -11,6 +10,7 @@ from typing import Any, Final
 from memanto.cli.options import listed
 from memanto.errors import InvalidInputError
 from memanto.models import Draft
+from memanto.portability.jsonl import parse_json
 
 _FIELDS: Final = frozenset(field.name for field in dataclasses.fields(Draft))
 _TIMES: Final = ("valid_from", "valid_to")
@@ -43,18 +43,20 @@ def _objects(text: str) -> list[tuple[str, Any]]:
     """Return each JSON value with its place in the file."""
     text = text.removeprefix("\ufeff")  # editors on Windows begin files with this mark
     if text.lstrip().startswith("["):
-        try:
-            return [(f"memory {number}", value) for number, value in enumerate(json.loads(text), start=1)]
-        except ValueError as error:
-            raise InvalidInputError(f"the batch is not a JSON array: {error}", hint="nothing was stored") from error
-    found = []
+        return [(f"memory {number}", value) for number, value in enumerate(_parsed("the batch", text), start=1)]
+    found: list[tuple[str, Any]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            try:
-                found.append((f"line {number}", json.loads(line)))
-            except ValueError as error:
-                raise InvalidInputError(f"line {number} is not JSON: {error}", hint="nothing was stored") from error
+            place = f"line {number}"
+            found.append((place, _parsed(place, line)))
     return found
+
+
+def _parsed(place: str, text: str) -> Any:
+    try:
+        return parse_json(text)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{place}: {error.message}", hint="nothing was stored") from error
 
 
 def _draft(value: Any, defaults: Mapping[str, Any], moment: Callable[[str], datetime]) -> Draft:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -16,7 +19,7 @@ from memanto.cli.options import read_text
 from memanto.cli.session import Session
 from memanto.cli.style import Palette
 from memanto.cli.verb import verb
-from memanto.errors import InvalidInputError
+from memanto.errors import DiskFullError, InvalidInputError
 
 if TYPE_CHECKING:
     from memanto.portability.importing import ImportReport
@@ -39,39 +42,69 @@ def export(
 ) -> None:
     """Write all memories as JSON lines.
 
-    Every version of every memory; `import` reads them back without a loss.
+    Every version of every memory; `import` reads them back without a loss. With --json and without --output, one
+    JSON object holds them as its 'lines'.
     """
     with session.memory() as memory:
+        if output is None and session.json:
+            lines = [json.loads(line) for line in memory.export()]
+            session.emit({"lines": lines}, lambda _: ())
+            return
         if output is None:
             for line in memory.export():
                 sys.stdout.write(f"{line}\n")
             return
-        count = _write_private(output.expanduser(), memory.export())
+        count = _write(output.expanduser(), memory.export())
     # The first line describes the export.
     session.emit({"path": output, "versions": count - 1}, lambda _: [f"{count - 1} versions written to {output}"])
 
 
-def _write_private(path: Path, lines: Iterable[str]) -> int:
-    """Write lines to a file only the user can read, all of them or none; return how many."""
-    count = 0
+def _write(path: Path, lines: Iterable[str]) -> int:
+    """Write lines where the user said; return how many.
+
+    A file holds all of them or is left as it was, and a new one only its owner can read. A link is followed. What
+    is no file, such as a pipe or a device, is written to.
+    """
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # made with mode 0600
+        try:
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            return _replace(Path(os.path.realpath(path)), None, lines)
+        if stat.S_ISREG(mode):
+            return _replace(Path(os.path.realpath(path)), stat.S_IMODE(mode), lines)
+        with path.open("w", encoding="utf-8", newline="\n") as stream:  # refuses a folder
+            return _write_lines(stream, lines)
     except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise DiskFullError(f"the disk of {str(path)!r} is full", hint="free some space, then try again") from error
         raise InvalidInputError(
-            f"cannot write {str(path)!r}: {error.strerror}", hint="name a file in a folder you may write"
+            f"cannot write {str(path)!r}: {error.strerror or error}", hint="name a file in a folder you may write"
         ) from error
+
+
+def _replace(path: Path, mode: int | None, lines: Iterable[str]) -> int:
+    """Put a file in the place of another at once; it keeps the `mode` of the other."""
+    handle, name = tempfile.mkstemp(prefix=".memanto-", dir=path.parent)  # made with mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            for line in lines:
-                file.write(f"{line}\n")
-                count += 1
+            count = _write_lines(file, lines)
             file.flush()
             os.fsync(file.fileno())
+        if mode is not None:
+            Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException:
         with suppress(OSError):
             Path(name).unlink()
         raise
+    return count
+
+
+def _write_lines(file: TextIO, lines: Iterable[str]) -> int:
+    count = 0
+    for line in lines:
+        file.write(f"{line}\n")
+        count += 1
     return count
 
 

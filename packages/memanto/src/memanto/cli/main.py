@@ -121,7 +121,11 @@ def _sentence(error: BaseException) -> str:
 
 def _help_hint(error: BaseException) -> str:
     context = getattr(error, "ctx", None)
-    return f"`{context.command_path if context else PROGRAM} --help` shows how it is used"
+    hint = f"`{context.command_path if context else PROGRAM} --help` shows how it is used"
+    takes_text = any(one.param_type_name == "argument" for one in context.command.params) if context else False
+    if takes_text and type(error).__name__ == "NoSuchOption":
+        return f"put `--` before a text that begins with '-'; {hint}"
+    return hint
 
 
 def _show_own_warnings(*, quiet: bool) -> None:

@@ -14,7 +14,7 @@ from memanto.engine.port import SparseVector, Vector
 from memanto.errors import InvalidInputError, NotFoundError, VersionConflictError
 from memanto.ids import version_point_id
 from memanto.memory.fencing import refuse_fenced
-from memanto.memory.namespace import Namespace
+from memanto.memory.namespace import Meta, Namespace
 from memanto.memory.prepare import default_title, indexed_text
 from memanto.memory.redaction import redact_draft
 from memanto.memory.spaces import Space
@@ -101,18 +101,25 @@ class Editor:
             [words] = encoded.values()
             dense: Mapping[str, Vector] = words.dense
             lexical: SparseVector | None = words.lexical
-            digest = self._namespace.digest(changed.content, meta)
         else:
             point = self._log.points([head])[head.id]
             dense, lexical = point.dense, point.lexical
-            digest = str(point.payload.get("content_hash", ""))
+        digest = self._digest(head, changed, meta)
         memory = next_version(changed, decision=by.decision("edit"))
         new = NewVersion(memory=memory, dense=dense, lexical=lexical, content_hash=digest, previous=head)
         with self._namespace.engine.hold(self._namespace.name):
             stored = self._log.append_one(new)
-            if changed.content != head.content:
+            if digest:
                 self._log.point_text(digest, stored.id)
         return self._receipt(stored, redactions)
+
+    def _digest(self, head: Memory, changed: Memory, meta: Meta) -> str:
+        """Return the digest of an edited memory; a split text keeps that of its whole, a part has none."""
+        if head.part:
+            return ""
+        if head.parts:
+            return str(self._log.points([head], vectors=False)[head.id].payload.get("content_hash", ""))
+        return self._namespace.digest(changed, changed.content, meta)
 
     def _edited(self, head: Memory, changes: Mapping[str, Any]) -> tuple[Memory, tuple[Redaction, ...]]:
         draft_fields = {field.name for field in fields(Draft)} - {"key", "run_id", "actor", "pinned"}

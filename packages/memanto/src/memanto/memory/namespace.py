@@ -16,7 +16,7 @@ from memanto.engine.port import Engine, Point
 from memanto.engine.schema import SCHEMA_VERSION
 from memanto.errors import NotFoundError, SchemaMismatchError, SerializationError, VersionConflictError
 from memanto.ids import meta_point_id, slot_point_id
-from memanto.models import Agent
+from memanto.models import Agent, Memory
 from memanto.times import from_rfc3339, to_rfc3339
 
 _ATTEMPTS = 8
@@ -116,9 +116,18 @@ class Namespace:
                 return taken[0]
         raise VersionConflictError(f"slot {name!r} keeps changing hands", hint="try again")
 
-    def digest(self, text: str, meta: Meta) -> str:
-        """Return the keyed digest by which the same text is recognised."""
-        return hashlib.blake2b(text.encode(), key=bytes.fromhex(meta.hash_key), digest_size=16).hexdigest()
+    def digest(self, memory: Memory, text: str, meta: Meta) -> str:
+        """Return the keyed digest by which a statement is recognised: its text, and its validity if it states one.
+
+        Args:
+            memory: Gives the validity.
+            text: The whole text, also where the memory holds a part or a preview of it.
+            meta: Holds the namespace's secret.
+        """
+        validity = (memory.valid_from, memory.valid_to)
+        stated = "".join(f"\x00{to_rfc3339(time) if time else ''}" for time in validity) if any(validity) else ""
+        key = bytes.fromhex(meta.hash_key)
+        return hashlib.blake2b(f"{text}{stated}".encode(), key=key, digest_size=16).hexdigest()
 
 
 def _encode_meta(meta: Meta) -> dict[str, Any]:

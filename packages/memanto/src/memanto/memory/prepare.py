@@ -138,7 +138,7 @@ def _prepare_one(draft: Draft, defaults: Defaults, namespace: Namespace, meta: M
     return Prepared(
         memory=memory,
         text=text,
-        digest=namespace.digest(text, meta),
+        digest=namespace.digest(memory, text, meta),
         texts=texts,
         redactions=redactions,
         warnings=tuple(warnings),

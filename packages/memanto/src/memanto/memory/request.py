@@ -35,9 +35,13 @@ def recall_filter(
     key: str | None,
     pinned: bool,
     everything: bool,
-    **times: datetime | None,
+    since: datetime | None,
+    until: datetime | None,
+    changed_since: datetime | None,
+    as_of: datetime | None,
+    valid_at: datetime | None,
 ) -> RecallFilter:
-    """Return the filter of one `recall`; `times` are `since`, `until`, `changed_since`, `as_of`, `valid_at`.
+    """Return the filter of one `recall`; the arguments are those of `Memanto.recall`.
 
     Raises:
         InvalidInputError: A value is of another kind or out of its range.
@@ -54,8 +58,16 @@ def recall_filter(
         run_id=check_name("run_id", run_id),
         key=check_name("key", key),
         pinned=bool(pinned),
-        **{name: None if value is None else check_time(name, value) for name, value in times.items()},
+        since=_time("since", since),
+        until=_time("until", until),
+        changed_since=_time("changed_since", changed_since),
+        as_of=_time("as_of", as_of),
+        valid_at=_time("valid_at", valid_at),
     )
+
+
+def _time(name: str, value: datetime | None) -> datetime | None:
+    return None if value is None else check_time(name, value)
 
 
 def check_similarity(value: float | None) -> float | None:

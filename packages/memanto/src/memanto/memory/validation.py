@@ -346,5 +346,8 @@ def _plain(value: Any, where: str, depth: int) -> Any:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    """Return a value for a message, without the secrets in it: messages end up in logs."""
+    from memanto.memory.redaction import redact
+
+    text = redact(repr(value)[:2_000])[0]
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -115,7 +115,7 @@ def _redacted(memory: Memory) -> tuple[Memory, bool]:
     """Return a version whose fields passed the checks of a draft, and whether a secret was removed."""
     derived = not memory.title_given and memory.title == default_title(memory.content)
     if memory.title_given and not memory.title:
-        raise InvalidInputError("title '' was not given")
+        raise InvalidInputError("title_given is true, yet the title is empty")
     given = Draft(
         content=memory.content,
         title=None if derived else memory.title,
@@ -224,8 +224,8 @@ def _check_history(versions: Sequence[Numbered]) -> None:
         with _named(number):
             if memory.version != expected:
                 raise InvalidInputError(
-                    f"memory {memory.id} has version {memory.version} where {expected} belongs: some are missing or there "
-                    "more than once"
+                    f"memory {memory.id} has version {memory.version} where {expected} belongs: "
+                    "some are missing or there more than once"
                 )
             if memory.status is Status.FORGOTTEN and memory is not first:
                 raise InvalidInputError(f"memory {memory.id} was forgotten, yet earlier versions of it are there")

@@ -148,7 +148,7 @@ class _Importer:
         """Return the digest of a memory's whole text; a part and a tombstone have none."""
         if memory.part or memory.status is Status.FORGOTTEN:
             return ""
-        return self._namespace.digest(self._texts.get(memory.id, memory.content), self._meta)
+        return self._namespace.digest(memory, self._texts.get(memory.id, memory.content), self._meta)
 
     def _give_slots(self, head: Memory) -> None:
         if head.status is Status.FORGOTTEN or head.part:
