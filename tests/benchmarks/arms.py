@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -91,7 +91,10 @@ class Rival:
             pass
         finally:
             assert self.process.stdin is not None
-            self.process.stdin.close()
+            assert self.process.stdout is not None
+            with suppress(OSError):  # what it did not read any more
+                self.process.stdin.close()
+            self.process.stdout.close()
             try:
                 self.process.wait(30)
             except subprocess.TimeoutExpired:

@@ -62,7 +62,7 @@ def measure(bench: Bench) -> Figures:
 
 
 def compare(
-    arms: Sequence[Arm], sizes: Sequence[int], passes: int, bench: Bench, queries: int = _QUERIES
+    arms: Sequence[Arm], sizes: Sequence[int], passes: int, bench: Bench, queries: int = _QUERIES, writes: int = _WRITES
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """Return figures by size and arm."""
     pythons = interpreters(arms, bench)
@@ -80,7 +80,7 @@ def compare(
                 with current.tolerated(name):
                     current.note(name, memory=rival.ask("memory"))
             bench.say(f"{size} memories: single writes")
-            _write(current, passes)
+            _write(current, passes, writes)
             found[str(size)] = _with_ratios(current.figures)
     return found
 
@@ -142,9 +142,9 @@ def _search(current: Round, passes: int, queries: int, *, typed: bool) -> None:
     spread.note(current)
 
 
-def _write(current: Round, passes: int) -> None:
-    """Single writes into the full store, in turns of a fifth each."""
-    share = max(1, _WRITES // passes)
+def _write(current: Round, passes: int, writes: int) -> None:
+    """Single writes into the full store, an equal share in each pass."""
+    share = max(1, writes // passes)
     spread = _Spread("write")
     for turn in range(passes):
         first = current.size + turn * share

@@ -14,21 +14,21 @@ from tests.benchmarks.cold_start_page import page as cold_start_page
 from tests.benchmarks.remembering import RandomVectors
 from tests.benchmarks.rivals import protocol
 
-from memanto import Embedded, EmbedderIdentity, Memanto
+from memanto import Embedded, EmbedderIdentity, Memanto, MemoryType
 
 SIZE = 40
 HERE = [arm for arm in speed.ARMS if arm.name in {"memanto", "memanto, durability full", speed.REFERENCE}]
 
 
 @pytest.fixture
-def bench(capsys: pytest.CaptureFixture[str]) -> harness.Bench:
+def bench() -> harness.Bench:
     return harness.Bench(quick=True)
 
 
 @pytest.fixture(scope="module")
 def compared() -> tuple[dict[str, Any], harness.Bench]:
     bench = harness.Bench(quick=True)
-    return speed.compare(HERE, [SIZE], 2, bench, queries=10), bench
+    return speed.compare(HERE, [SIZE], 2, bench, queries=10, writes=2), bench
 
 
 def result_of(suite: str, figures: dict[str, Any]) -> harness.Result:
@@ -93,7 +93,7 @@ def test_a_store_keeps_its_memories_for_the_next_process(tmp_path):
 
 def test_an_arm_that_fails_is_left_out_and_named(bench, tmp_path):
     broken = Arm(name="broken", script="no_such_script", survives="process")
-    figures = speed.compare([HERE[-1], broken], [SIZE], 1, bench, queries=4)
+    figures = speed.compare([HERE[-1], broken], [SIZE], 1, bench, queries=4, writes=1)
     assert set(figures[str(SIZE)]) == {HERE[-1].name}
     assert f"broken at {SIZE}" in bench.skipped
 
@@ -107,7 +107,7 @@ def test_an_error_inside_a_rival_is_told(tmp_path):
 
 def test_an_arm_beyond_its_largest_size_is_left_out_with_its_reason(bench):
     small = Arm(name="small", script="edge", survives="process", largest=10, reason="it is small")
-    assert speed.compare([small], [SIZE], 1, bench, queries=4) == {str(SIZE): {}}
+    assert speed.compare([small], [SIZE], 1, bench, queries=4, writes=1) == {str(SIZE): {}}
     assert bench.skipped == {f"small at {SIZE}": "it is small"}
 
 
@@ -132,13 +132,7 @@ def test_memories_are_told_apart_and_vectors_depend_on_the_text_alone():
     protocol._vectors.clear()
     assert (protocol.vector("a text") == one).all()
     assert abs(float((one**2).sum()) - 1) < 1e-5
-    assert set(protocol.TYPES) == {kind.value for kind in harness_types()}
-
-
-def harness_types() -> Any:
-    from memanto import MemoryType
-
-    return MemoryType
+    assert set(protocol.TYPES) == {kind.value for kind in MemoryType}
 
 
 def test_ratios_are_medians_over_passes():

@@ -216,11 +216,9 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
             InvalidInputError: One breaks a limit; the message says which, and nothing is stored.
         """
         items = list(drafts)
-        wrong = next((item for item in items if not isinstance(item, Draft)), None)
-        if wrong is not None:
-            raise InvalidInputError(
-                f"{type(wrong).__name__} is not a Draft", hint="pass Draft(content=…) for each memory"
-            )
+        wrong = [type(item).__name__ for item in items if not isinstance(item, Draft)]
+        if wrong:
+            raise InvalidInputError(f"{wrong[0]} is not a Draft", hint="pass Draft(content=…) for each memory")
         return self._write(items, dry_run=dry_run)
 
     def _write(self, drafts: Sequence[Draft], *, dry_run: bool) -> list[Receipt]:
@@ -574,6 +572,10 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
     def _get_embedder(self) -> Embedder | None:
         with self._lock:
             if self._embedder_choice != "default":
+                if self._embedder_choice is not None and not hasattr(self._embedder_choice, "embed_documents"):
+                    raise InvalidInputError(
+                        f"embedder {self._embedder_choice!r} is no Embedder", hint="see `memanto.Embedder` for what it needs"
+                    )
                 return self._embedder_choice
             if "embedder" not in self._resolved:
                 from memanto.composition import configured_embedder

@@ -37,6 +37,8 @@ FLUSH_BUSY: Final = 5.0
 PATIENCE: Final = 0.1
 """Seconds a thread lets a hand-over go first. Not longer: a thread inside may be waiting for this one."""
 _TICK: Final = 0.05
+_LONGEST_PAUSE: Final = 30.0
+
 
 _log = logging.getLogger(__name__)
 
@@ -340,13 +342,17 @@ class Lease(Generic[R]):
             watcher.start()
 
     def _watch(self, wake: threading.Event) -> None:
+        failures = 0
         while self._wake is wake and self._owned and not self._dead:
-            wake.wait(_TICK)
+            wake.wait(min(_TICK * 2**failures, _LONGEST_PAUSE))
             wake.clear()
             try:
                 self._tick(time.monotonic())
+                failures = 0
             except Exception:  # noqa: BLE001 - a watcher that ends would keep every other process out for good
-                _log.exception("%s could not be flushed, closed or handed over", self.what)
+                if failures == 0:  # told once, tried again less and less often
+                    _log.exception("%s could not be flushed, closed or handed over", self.what)
+                failures = min(failures + 1, 16)
 
     def _tick(self, now: float) -> None:
         """Hand over, flush or let go, whatever is due."""

@@ -97,12 +97,12 @@ def _agree(here: Sequence[Memory], given: Sequence[Memory]) -> bool:
 
 
 def _whole_texts(memories: Mapping[str, Sequence[Memory]]) -> dict[str, str]:
-    """Return the whole text of every split memory, joined from its parts."""
-    parts: dict[str, list[Memory]] = {}
-    for versions in memories.values():
-        if versions[-1].parent_id is not None:
-            parts.setdefault(versions[-1].parent_id, []).append(versions[-1])
-    return {parent: "".join(p.content for p in sorted(found, key=lambda p: p.part)) for parent, found in parts.items()}
+    """Return the whole text of every split memory, joined from its parts; of parts made anew the latest count."""
+    parts: dict[str, dict[int, Memory]] = {}
+    for memory in sorted((versions[-1] for versions in memories.values()), key=lambda memory: memory.recorded_at):
+        if memory.parent_id is not None:
+            parts.setdefault(memory.parent_id, {})[memory.part] = memory
+    return {parent: "".join(found[part].content for part in sorted(found)) for parent, found in parts.items()}
 
 
 class _Importer:
