@@ -110,7 +110,7 @@ def _fill(folder: Path, size: int, halves: set[int], notes: _Notes, bench: Bench
             rates.append((stop - notes.stored) / answer["seconds"])
             cpu.append(answer["cpu"] / (stop - notes.stored) * 1e3)
             notes.stored = stop
-            if stop in halves:
+            if stop in halves or stop == size:
                 notes.moments[stop] = datetime.now(UTC).isoformat()
             if stop % 10_000 == 0:
                 notes.save()

@@ -13,13 +13,20 @@ __version__ = "0.1.0+qdrant"
 
 _HOMES = {
     "Agent": "models",
+    "Answer": "loop.answer",
     "AsyncMemanto": "aio",
+    "Baton": "loop.baton",
+    "Brief": "loop.brief",
+    "CheckReport": "loop.check",
+    "Compounding": "loop.compounding",
     "Decision": "models",
     "Draft": "models",
     "Embedded": "stores",
     "Embedder": "embedding.port",
     "EmbedderIdentity": "embedding.port",
+    "FailureRecord": "loop.failures",
     "InMemory": "stores",
+    "LanguageModel": "llm.port",
     "LexicalOnlyWarning": "client",
     "Memanto": "client",
     "MemantoError": "errors",
@@ -30,8 +37,10 @@ _HOMES = {
     "Recollection": "models",
     "Redaction": "models",
     "Reranker": "embedding.port",
+    "Run": "loop.run",
     "Server": "stores",
     "Status": "models",
+    "Trigger": "loop.guard",
     "Why": "models",
 }
 
@@ -45,6 +54,15 @@ if TYPE_CHECKING:
     from memanto.embedding.port import EmbedderIdentity as EmbedderIdentity
     from memanto.embedding.port import Reranker as Reranker
     from memanto.errors import MemantoError as MemantoError
+    from memanto.llm.port import LanguageModel as LanguageModel
+    from memanto.loop.answer import Answer as Answer
+    from memanto.loop.baton import Baton as Baton
+    from memanto.loop.brief import Brief as Brief
+    from memanto.loop.check import CheckReport as CheckReport
+    from memanto.loop.compounding import Compounding as Compounding
+    from memanto.loop.failures import FailureRecord as FailureRecord
+    from memanto.loop.guard import Trigger as Trigger
+    from memanto.loop.run import Run as Run
     from memanto.models import Agent as Agent
     from memanto.models import Decision as Decision
     from memanto.models import Draft as Draft

@@ -574,7 +574,8 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
             if self._embedder_choice != "default":
                 if self._embedder_choice is not None and not hasattr(self._embedder_choice, "embed_documents"):
                     raise InvalidInputError(
-                        f"embedder {self._embedder_choice!r} is no Embedder", hint="see `memanto.Embedder` for what it needs"
+                        f"embedder {self._embedder_choice!r} is no Embedder",
+                        hint="see `memanto.Embedder` for what it needs",
                     )
                 return self._embedder_choice
             if "embedder" not in self._resolved:

@@ -258,7 +258,8 @@ class Editor:
         with self._namespace.engine.hold(self._namespace.name):
             heads = [self._head(memory_id) for memory_id in dict.fromkeys(memory_ids)]
             living = [head for head in heads if head.status is not Status.FORGOTTEN]
-            family = [memory for head in living for memory in (head, *(self._log.parts(head.id) if head.parts else ()))]
+            # Also the steps of a run, which are parts of it although its text was not split.
+            family = [memory for head in living for memory in (head, *self._log.parts(head.id))]
             doomed: list[UUID] = [
                 version_point_id(self._namespace.name, memory.id, version)
                 for memory in family

@@ -148,7 +148,8 @@ class _Importer:
         """Return the digest of a memory's whole text; a part and a tombstone have none."""
         if memory.part or memory.status is Status.FORGOTTEN:
             return ""
-        return self._namespace.digest(memory, self._texts.get(memory.id, memory.content), self._meta)
+        text = self._texts.get(memory.id, memory.content) if memory.parts else memory.content
+        return self._namespace.digest(memory, text, self._meta)
 
     def _give_slots(self, head: Memory) -> None:
         if head.status is Status.FORGOTTEN or head.part:
@@ -159,4 +160,6 @@ class _Importer:
 
 
 def _is_searched(memory: Memory) -> bool:
-    return not memory.parts and memory.status is not Status.FORGOTTEN
+    """Whether a search may find it: not the parent of a split text, a tombstone, or a step of a run."""
+    is_step = memory.part > 0 and "step" in memory.metadata
+    return not memory.parts and memory.status is not Status.FORGOTTEN and not is_step
