@@ -172,7 +172,7 @@ def round_of(arms: Sequence[Arm], pythons: Mapping[str, Path], size: int, bench:
     current = Round(size, bench, {})
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, base, ignore_errors=True)
-        stack.callback(lambda: [rival.stop() for rival in current.rivals.values()])
+        stack.callback(_stop_all, current)
         for arm in arms:
             if arm.name not in pythons:
                 continue
@@ -183,6 +183,11 @@ def round_of(arms: Sequence[Arm], pythons: Mapping[str, Path], size: int, bench:
             folder.mkdir()
             current.rivals[arm.name] = start(arm, folder, pythons[arm.name])
         yield current
+
+
+def _stop_all(current: Round) -> None:
+    for rival in current.rivals.values():
+        rival.stop()
 
 
 def restart(current: Round, pythons: Mapping[str, Path]) -> None:

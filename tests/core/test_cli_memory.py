@@ -369,6 +369,36 @@ def test_an_export_comes_back_whole_and_importing_twice_changes_nothing(stocked:
     assert stocked.recalled() == [RAN, TAKES, FAILED]
 
 
+def test_an_export_with_json_is_one_value_which_import_explains(stocked: Cli, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in stocked.done("export").out.splitlines()]
+    outcome = stocked.done("export", "--json")
+    assert outcome.json["lines"][1:] == lines[1:]
+    refused = stocked("import", "-", "--json", stdin=outcome.out.encode())
+    assert refused.status == 2
+    assert "line 1: " in refused.error["message"]
+    assert "jq" in refused.error["hint"]
+
+
+def test_an_export_over_a_file_keeps_the_permissions_its_owner_chose(stocked: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    file.touch()
+    file.chmod(0o640)
+    stocked.done("export", "--output", str(file))
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def test_a_settings_file_that_cannot_be_written_is_an_error_with_its_path(
+    loop: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    outcome = loop("config", "set", "offline", "true", "--json")
+    assert (outcome.status, outcome.error["code"]) == (2, "configuration")
+    assert str(loop.home) in outcome.error["message"]
+
+
 def test_a_failed_export_leaves_no_file(loop: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memanto.client.Memanto.export", lambda _: (1 / 0 for _ in range(1)))
     assert loop("export", "--output", str(tmp_path / "out.jsonl")).status == 1

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from memanto.engine import lease as lease_module
-from memanto.engine.lease import Lease, Registry
+from memanto.engine.lease import Lease
+from memanto.engine.leases import Registry
 from memanto.engine.locks import LockPair
 from memanto.errors import BackendError, StoreLockedError
 

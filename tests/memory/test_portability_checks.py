@@ -92,7 +92,7 @@ def test_what_a_dying_writer_left_is_exported_as_it_will_be(memory, target):
         ({**FORGOTTEN, "valid_from": "2026-01-01T00:00:00Z"}, "valid_from"),
         ({**FORGOTTEN, "source": "a b/c"}, "source"),
         ({**FORGOTTEN, "version": 10**9}, "version"),
-        ({"id": ID.upper()}, "id"),
+        ({"id": ID.replace("7", "A")}, "id"),
         ({"id": f"urn:uuid:{ID}"}, "id"),
         ({"id": ID.replace("-", "")}, "id"),
         ({"version": 1.0}, "version"),

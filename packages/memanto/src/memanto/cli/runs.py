@@ -38,7 +38,7 @@ OutcomeOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    group = typer.Typer(help="Record a run of the loop: its steps, what they took, and how it ended.")
+    group = typer.Typer(help="Record a run: its steps and how it ended.")
     for command in (start, step, end, show):
         verb(group, command.__name__)(command)
     app.add_typer(group, name="run")
@@ -218,7 +218,7 @@ def compounding(
     ] = None,
     against: Annotated[str, typer.Option("--against", help="The arm that others are compared with.")] = "off",
 ) -> None:
-    """Show whether runs of one kind get shorter, cheaper and less repetitive.
+    """Show whether runs of one kind get shorter.
 
     Slopes are per run, with their 95 % interval; runs that have not ended do not count.
     """

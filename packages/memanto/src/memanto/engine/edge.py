@@ -26,7 +26,7 @@ from memanto.engine.layout import (
     remove,
     translated_os,
 )
-from memanto.engine.lease import registry
+from memanto.engine.leases import registry
 from memanto.engine.network_fs import refuse_network_file_system
 from memanto.engine.port import Candidate, Change, EngineInfo, Point, SparseVector, Vector
 from memanto.engine.schema import KEYWORD_FIELDS
