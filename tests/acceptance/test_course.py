@@ -223,7 +223,12 @@ def test_an_answer_prints_each_cited_memory_with_id_date_and_confidence(cli: Cli
 
 # -- on-prem ----------------------------------------------------------------------------------------
 def test_on_prem_every_command_runs_without_a_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
+    """Nothing leaves the machine, and the local socket between processes is done without where it is forbidden."""
+    outward: list[object] = []
+
+    def refuse(caller: object = None, *_: object, **__: object) -> None:
+        if not (isinstance(caller, socket.socket) and caller.family == socket.AF_UNIX):
+            outward.append(caller)
         raise AssertionError("a socket was opened")
 
     monkeypatch.chdir(tmp_path)
@@ -243,6 +248,7 @@ def test_on_prem_every_command_runs_without_a_socket(tmp_path: Path, monkeypatch
         ["status"], ["doctor"], ["forget", memory_id, "--yes"], ["agent", "list"], ["config", "show"], [],
     ):  # fmt: skip
         here.done(*arguments)
+    assert outward == []
 
 
 def test_on_prem_refuses_a_server_on_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

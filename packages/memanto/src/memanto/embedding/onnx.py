@@ -7,8 +7,8 @@ vectors are equal to fastembed's, which a test holds.
 
 from __future__ import annotations
 
-import os
 import json
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass

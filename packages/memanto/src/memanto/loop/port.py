@@ -25,7 +25,7 @@ class Verbs(Protocol):
 
     def edit(
         self,
-        id: str,
+        id: str,  # noqa: A002
         *,
         reason: str = "",
         expected_version: int | None = None,

@@ -8,7 +8,8 @@ decided by `value_at`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Final
 
@@ -107,7 +108,7 @@ def wanted_statuses(query: RecallFilter) -> frozenset[Status]:
 
 
 def value_at(
-    history: Sequence[Memory], moment: datetime, statuses: Set[Status] = frozenset({Status.ACTIVE})
+    history: Sequence[Memory], moment: datetime, statuses: AbstractSet[Status] = frozenset({Status.ACTIVE})
 ) -> Memory | None:
     """Return the version of one memory that held at `moment` in the world, or `None`.
 
