@@ -163,6 +163,18 @@ def test_standing_of_a_split_text_carries_over_to_its_parts(memory):
     assert memory.show(receipt.id).content == ""
 
 
+@pytest.mark.parametrize("retire", ["expire", "forget"])
+def test_a_split_text_said_again_comes_back_once(memory, retire):
+    text = "".join(f"Sentence {n} about herring. " for n in range(600))
+    receipt = memory.remember(text, type="context")
+    getattr(memory, retire)(receipt.id)
+    again = memory.remember(text, type="context")
+    assert (again.id, again.revived) == (receipt.id, True)
+    assert memory.show(receipt.id).content == text
+    found = [hit.memory.part for hit in memory.recall("herring", limit=100)]
+    assert sorted(found) == sorted(set(found)) == list(range(1, len(receipt.part_ids) + 1))
+
+
 def test_a_batch_is_checked_whole_before_anything_is_stored(memory):
     with pytest.raises(InvalidInputError, match="memory 2 of the batch"):
         memory.remember_many([Draft(content="fine", type=MemoryType.FACT), Draft(content="  ", type=MemoryType.FACT)])

@@ -21,7 +21,7 @@ from memanto.memory.namespace import Meta, Namespace, vector_name
 from memanto.memory.prepare import TYPE_GUESSED, Defaults, Prepared, prepare, retype
 from memanto.memory.spaces import Encoded, Space
 from memanto.memory.trust import may_replace
-from memanto.memory.versions import NewVersion, VersionLog
+from memanto.memory.versions import NewVersion, VersionLog, next_version
 from memanto.memory.visibility import ENDING, REASSERTS, SUCCEEDS, live
 from memanto.models import Decision, Draft, Memory, Receipt, Status
 
@@ -303,10 +303,29 @@ class Writer:
         )
         *parts, version = self._first(replace(item, memory=changed), encoded)
         version = replace(version, follows=follows, previous=head)
-        parts = [replace(part, memory=replace(part.memory, version=1, decision=None)) for part in parts]
+        if parts and same:
+            parts = self._restated_parts(head, changed) or parts
+        else:
+            parts = [replace(part, memory=replace(part.memory, version=1, decision=None)) for part in parts]
         if follows and _is_backfill(new, head, now):
             return [version, self._reassert(head, changed)]
         return [*parts, version]
+
+    def _restated_parts(self, head: Memory, whole: Memory) -> list[NewVersion]:
+        """Return the next versions of a split text's parts, which come back with it; none if they were erased."""
+        parts = [part for part in self._log.parts(head.id) if part.status is not Status.FORGOTTEN]
+        points = self._log.points(parts)
+        return [
+            NewVersion(
+                memory=next_version(
+                    part, decision=whole.decision or Decision(actor="", action=RESTATES), status=whole.status
+                ),
+                dense=points[part.id].dense,
+                lexical=points[part.id].lexical,
+                previous=part,
+            )
+            for part in parts
+        ]
 
     def _reassert(self, head: Memory, after: Memory) -> NewVersion:
         """Return a version that keeps the slot's present value after an earlier one was filled in."""
