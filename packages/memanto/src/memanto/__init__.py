@@ -27,7 +27,7 @@ _HOMES = {
     "FailureRecord": "loop.failures",
     "InMemory": "stores",
     "LanguageModel": "llm.port",
-    "LexicalOnlyWarning": "client",
+    "LexicalOnlyWarning": "model_choices",
     "Memanto": "client",
     "MemantoError": "errors",
     "Memory": "models",
@@ -48,7 +48,6 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605 - a list of the names above
 
 if TYPE_CHECKING:
     from memanto.aio import AsyncMemanto as AsyncMemanto
-    from memanto.client import LexicalOnlyWarning as LexicalOnlyWarning
     from memanto.client import Memanto as Memanto
     from memanto.embedding.port import Embedder as Embedder
     from memanto.embedding.port import EmbedderIdentity as EmbedderIdentity
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from memanto.loop.failures import FailureRecord as FailureRecord
     from memanto.loop.guard import Trigger as Trigger
     from memanto.loop.run import Run as Run
+    from memanto.model_choices import LexicalOnlyWarning as LexicalOnlyWarning
     from memanto.models import Agent as Agent
     from memanto.models import Decision as Decision
     from memanto.models import Draft as Draft

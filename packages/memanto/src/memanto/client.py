@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
@@ -14,6 +13,7 @@ from memanto.ids import check_agent_id
 from memanto.loop.answer_verbs import AnswerVerbs
 from memanto.loop.plan_verbs import PlanVerbs
 from memanto.loop.run_verbs import RunVerbs
+from memanto.model_choices import ModelChoices
 from memanto.models import (
     DEFAULT_LIMIT,
     Agent,
@@ -43,11 +43,7 @@ if TYPE_CHECKING:
     from memanto.stores import Store
 
 
-class LexicalOnlyWarning(UserWarning):
-    """No embedder is available, so recall finds words and not meanings."""
-
-
-class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
+class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
     """The memory of one agent.
 
     Use it as a context manager, or call `open` and `close`. Every method may be called from any thread.
@@ -83,11 +79,9 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         create: bool = True,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        super().__init__(embedder, reranker, llm)
         self.agent = check_agent_id(agent)
         self._store = store
-        self._embedder_choice = embedder
-        self._reranker_choice = reranker
-        self._llm_choice = llm
         self._source = source
         self._provenance = provenance
         self._actor = actor
@@ -95,9 +89,6 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         self._create = create
         self._clock = clock
         self._engine: Engine | None = None
-        self._embedder: Embedder | None = None
-        self._reranker: Reranker | None = None
-        self._resolved: set[str] = set()
         self._lock = threading.RLock()
 
     @property
@@ -568,52 +559,3 @@ class Memanto(AnswerVerbs, PlanVerbs, RunVerbs):
         from memanto.memory.validation import check_reason
 
         return By(actor=self._actor or self._source, reason=redact(check_reason(reason))[0])
-
-    def _get_embedder(self) -> Embedder | None:
-        with self._lock:
-            if self._embedder_choice != "default":
-                if self._embedder_choice is not None and not hasattr(self._embedder_choice, "embed_documents"):
-                    raise InvalidInputError(
-                        f"embedder {self._embedder_choice!r} is no Embedder",
-                        hint="see `memanto.Embedder` for what it needs",
-                    )
-                return self._embedder_choice
-            if "embedder" not in self._resolved:
-                from memanto.composition import configured_embedder
-
-                choice = configured_embedder()
-                self._embedder, self._why_lexical = choice.model, choice.reason
-                self._resolved.add("embedder")
-                if choice.model is None:
-                    warnings.warn(
-                        f"lexical only: {choice.reason}. {self._lexical_hint()}", LexicalOnlyWarning, stacklevel=4
-                    )
-            return self._embedder
-
-    def _lexical_hint(self) -> str:
-        return "Install the offline model with `make install`, or name a folder with MEMANTO_EMBED_MODEL_PATH"
-
-    def _get_reranker(self, *, warn: bool = True) -> Reranker | None:
-        with self._lock:
-            if self._reranker_choice != "default":
-                return self._reranker_choice
-            if "reranker" not in self._resolved:
-                from memanto.composition import configured_reranker
-
-                choice = configured_reranker()
-                self._reranker, self._why_unranked = choice.model, choice.reason
-                self._resolved.add("reranker")
-            if self._reranker is None and warn and "unranked" not in self._resolved:
-                self._resolved.add("unranked")
-                text = f"not reranked: {self._why_unranked}. {self._lexical_hint()}"
-                warnings.warn(text, LexicalOnlyWarning, stacklevel=4)
-            return self._reranker
-
-    def _get_model(self) -> LanguageModel | None:
-        from memanto.llm.port import as_model
-
-        if self._llm_choice == "default":
-            from memanto.composition import configured_model
-
-            return configured_model()
-        return None if self._llm_choice is None else as_model(self._llm_choice)
