@@ -42,7 +42,8 @@ def main() -> int:
     if unexpected:
         print(f"missing: {', '.join(unexpected)}", file=sys.stderr)
         return 1
-    print(f"expected ids all there{f' (known misses: {chr(44).join(missing)})' if missing else ''}")
+    if missing:
+        print(f"known misses, ranked sixth by the default model: {', '.join(missing)}")
     return 0
 
 
@@ -58,7 +59,8 @@ def show(one: Asked) -> None:
     )
     print(f"{question.id}  {question.question}{when}")
     if question.kind is QuestionKind.NONE:
-        print("      nothing in the log answers this\n")
+        best = f"; the nearest is {one.hits[0].memory.id}" if one.hits else ""
+        print(f"      the log holds no answer to this{best}\n")
         return
     if one.rank is None:
         print("      MISSED\n")

@@ -155,8 +155,16 @@ def test_every_built_in_embedder_is_named() -> None:
     assert [spec.name for spec in SPECS.values() if f"`{spec.name}`" not in text_of("howto/embedder.md")] == []
 
 
+def _measured_index() -> str:
+    """Return the entries of the benchmarks' own index, as the main one would spell them."""
+    entries = re.findall(r"^([\w-]+)$", text_of("benchmarks/index.md"), re.MULTILINE)
+    return "\n".join(f"benchmarks/{entry}" for entry in entries)
+
+
 def test_every_page_is_reached_from_the_index() -> None:
-    index = text_of("index.md")
+    index = text_of("index.md") + "".join(
+        f"\n{name}" for name in re.findall(r"^benchmarks/[\w-]+$", _measured_index(), re.MULTILINE)
+    )
     pages = {
         page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md") if "_build" not in page.parts
     }

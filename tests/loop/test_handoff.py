@@ -314,3 +314,9 @@ def test_two_handles_of_one_store_share_the_baton(make: MakeMemory) -> None:
     one.write_handoff(next="two")
     assert other.take_handoff(by="b") is not None
     assert one.take_handoff(by="a") is None
+
+
+def test_a_remark_behind_a_finished_step_is_no_step_of_its_own() -> None:
+    baton = parse_baton("SESSION HANDOFF | Goal: g | Next: n | Do NOT redo: /v1/users, /v1/auth done, tested")
+    assert baton is not None
+    assert baton.do_not_redo == ("/v1/users", "/v1/auth done, tested")

@@ -79,10 +79,11 @@ def set_(
 ) -> None:
     """Change one setting in the user's file."""
     from memanto.config import get_value, set_value
+    from memanto.config_keys import setting_name
 
     set_value(session.home(), setting, value or None)
     found = _settings()
-    held, origin = get_value(found, setting), found.origins[setting]
+    held, origin = get_value(found, setting), found.origins[setting_name(setting)]
     session.emit(
         {"setting": setting, "value": held},
         lambda paint: [f"{setting} = {paint('strong', '-' if held is None else _written(held))}"],

@@ -150,6 +150,14 @@ def lane_of(text: str) -> str:
     return (found["lane"].strip() if found is not None and found["lane"] else "") or MAIN
 
 
+_REMARK: Final = re.compile(
+    r"(?:and |all |both |already |fully )*(?:done|tested|verified|checked|reviewed|merged|deployed|finished"
+    r"|completed?|released|approved|green|ok(?:ay)?|passing|passed)",
+    re.IGNORECASE,
+)
+"""What is said of a finished step rather than a step."""
+
+
 def _items(name: str, raw: str) -> Iterator[str]:
     value = raw.strip(" \n\t|")
     lines = [line for line in value.split("\n") if line.strip()]
@@ -160,7 +168,21 @@ def _items(name: str, raw: str) -> Iterator[str]:
     elif len(lines) > 1:
         yield from lines
     else:
-        yield from _split(value, commas=name in {"artifacts", "do_not_redo"})
+        yield from _with_remarks(_split(value, commas=name in {"artifacts", "do_not_redo"}))
+
+
+def _with_remarks(items: Iterable[str]) -> Iterator[str]:
+    """Yield items, each with the remarks behind it: `/v1/auth done, tested` is one finished step, not two."""
+    waiting = ""
+    for item in items:
+        if waiting and _REMARK.fullmatch(item.strip()):
+            waiting = f"{waiting},{item}"
+            continue
+        if waiting:
+            yield waiting
+        waiting = item
+    if waiting:
+        yield waiting
 
 
 def _bulleted(lines: list[str]) -> Iterator[str]:

@@ -82,17 +82,22 @@ class Space:
             EmbedderMismatchError: The namespace was built with another embedder.
         """
         words = {text: encode_document(text) for text in texts}
-        embedder = self.embedder(meta) if texts else None
-        if embedder is None and texts and bind and self._is_empty():
-            embedder = self._provider()
+        embedder = self._provider() if texts else None
+        space = meta.space
         if embedder is not None:
-            vectors = embed(embedder, list(words))
-            space = meta.space or self._bind_first(embedder.identity)
-            if space is not None and space != embedder.identity:
-                raise mismatch(self._namespace.name, space, embedder.identity)
-            if space is not None:
-                name = vector_name(space)
-                return {text: Encoded({name: vector}, words[text]) for text, vector in zip(words, vectors, strict=True)}
+            # Whoever stored a version with vectors had bound the namespace before: look first, then read.
+            empty = space is None and self._is_empty()
+            space = space or self._namespace.meta().space
+            if space is not None or (empty and bind):
+                if space is not None and space != embedder.identity:
+                    raise mismatch(self._namespace.name, space, embedder.identity)
+                vectors = embed(embedder, list(words))
+                space = space or self._bind_first(embedder.identity)
+                if space is not None and space != embedder.identity:
+                    raise mismatch(self._namespace.name, space, embedder.identity)
+                if space is not None:
+                    name = vector_name(space)
+                    return {text: Encoded({name: row}, words[text]) for text, row in zip(words, vectors, strict=True)}
         return {text: Encoded({}, sparse) for text, sparse in words.items()}
 
     def encode_query(self, text: str, meta: Meta) -> tuple[str, Vector] | None:
