@@ -47,7 +47,7 @@ _CHUNK: Final = 500
 _WRITES: Final = 100
 _QUERIES: Final = 200
 _PATIENCE: Final = 8.0
-"""Seconds of searching that an arm gets per pass; a slow one answers fewer queries from the second pass on."""
+"""Seconds of searching that an arm gets per pass; a slow one answers fewer queries."""
 
 
 def measure(bench: Bench) -> Figures:
@@ -123,7 +123,8 @@ def _search(current: Round, passes: int, queries: int, *, typed: bool) -> None:
         hits: dict[str, tuple[int, int]] = {}
         for start in range(0, len(numbers), BLOCK):
             for name, rival in current.each(turn + start // BLOCK):
-                if len(taken.get(name, ())) >= limits.get(name, queries):
+                asked = taken.get(name, ())
+                if len(asked) >= limits.get(name, queries) or sum(asked) > _PATIENCE:
                     continue
                 with current.tolerated(name):
                     answer = rival.ask("search", numbers=numbers[start : start + BLOCK], typed=typed)
