@@ -22,8 +22,9 @@ from memanto.testing import HashEmbedder
 AGENT = "shared"
 
 
-def say(**values: object) -> None:
-    print(json.dumps(values), flush=True)
+def say(**fields: object) -> None:
+    """Print one line of JSON in one write, which a pipe keeps whole also where forked processes share it."""
+    os.write(sys.stdout.fileno(), f"{json.dumps(fields)}\n".encode())
 
 
 def opened(store: str, dimension: int = 64, lock_timeout: float = 60.0) -> Memanto:
