@@ -54,7 +54,8 @@ def test_dense_search_returns_the_nearest_points_with_their_cosine(engine: Engin
 def test_a_tie_at_the_cut_is_returned_whole_or_not_at_all_and_in_the_order_of_ids(engine: Engine) -> None:
     """One best point, thirty equal ones, nine equal worse ones: more than any margin an engine asks for.
 
-    A tie that ends beyond twice the limit is left out where half the limit ranks above it. Pins our decision.
+    A tie that ends beyond twice the limit is left out where half the limit ranks above it, and one that is eight
+    times as long wherever anything does. Pins our decision.
     """
     fresh(engine, "a")
     best = point("a", "best", dense=AXIS, words="x y z")
@@ -62,10 +63,17 @@ def test_a_tie_at_the_cut_is_returned_whole_or_not_at_all_and_in_the_order_of_id
     worse = [point("a", 100 + number, dense=[0.0, 1.0, 0.0, 0.0], words="x p q") for number in range(9)]
     add(engine, "a", *worse, *equal, best)
     groups = [[best.id], sorted(ids(equal)), sorted(ids(worse))]
-    for limit in (1, 2, 3, 15, 16, 30, 31, 32, 39, 40, 41):
-        expected = groups[0] + (groups[1] if limit > 2 else []) + (groups[2] if limit > 31 else [])
+    for limit in (1, 2, 3, 4, 15, 16, 30, 31, 32, 39, 40, 41):
+        expected = groups[0] + (groups[1] if limit > 3 else []) + (groups[2] if limit > 31 else [])
         assert ids(engine.search_dense("a", SPACE, AXIS, EVERYTHING, limit, exact=True)) == expected, limit
         assert ids(engine.search_lexical("a", lexical("x y z"), EVERYTHING, limit)) == expected, limit
+
+
+def test_a_tie_that_nothing_ranks_above_is_returned_however_long_it_is(engine: Engine) -> None:
+    fresh(engine, "a")
+    equal = [point("a", number, dense=AXIS, words="x y") for number in range(60)]
+    add(engine, "a", *equal)
+    assert ids(engine.search_lexical("a", lexical("x"), EVERYTHING, 3)) == sorted(ids(equal))
 
 
 def test_a_search_for_nothing_finds_nothing(engine: Engine) -> None:

@@ -76,8 +76,9 @@ def cut(scores: Sequence[float], limit: int, *, complete: bool) -> int | None:
     """Return how many of the best points a search returns, or `None` when more of them must be seen to tell.
 
     Points with equal scores are never separated, since engines order them differently. A tie that straddles
-    the limit is returned whole when it ends within twice the limit. A longer one says little and is left out,
-    if at least half the limit ranks above it; else it is returned whole however long it is.
+    the limit is returned whole when it ends within twice the limit. A longer one says little (a word that most texts
+    share, say) and is left out, if at least half the limit ranks above it, or if anything does and it is longer than
+    eight times the limit; else it is returned whole however long it is.
 
     Args:
         scores: Rounded, descending.
@@ -95,10 +96,16 @@ def cut(scores: Sequence[float], limit: int, *, complete: bool) -> int | None:
     if scores[2 * limit] < tied:
         return 2 * limit
     begin = scores.index(tied)
-    if 2 * begin >= limit:
+    endless = len(scores) > _LONG_TIE * limit and scores[_LONG_TIE * limit] == tied
+    if 2 * begin >= limit or (begin > 0 and endless):
         return begin
     end = next((i for i in range(2 * limit, len(scores)) if scores[i] < tied), None)
     return end if end is not None or not complete else len(scores)
+
+
+_LONG_TIE: Final = 8
+"""Times the limit from which a tie is left out whenever anything ranks above it: a store of 100,000 short texts of
+one form would otherwise hand over all of them for each query with a word of that form."""
 
 
 def next_size(size: int, limit: int) -> int:
