@@ -50,7 +50,7 @@ class Request(Generic[T]):
 
     Attributes:
         call: What to do.
-        settle: Flush before answering.
+        settle: Make it survive a power cut before answering.
         incarnation: Set when the call was sent before and the answer was lost: it is repeated only on the very
             files it was sent to (`Shard.incarnation`), where its tokens tell whether it was carried out. In a
             store rewritten since, a point may be missing because it was erased, and must not come back.
@@ -75,7 +75,7 @@ class Request(Generic[T]):
             )
         result = self.call.run(shard, clock)
         if self.settle and self.writes:
-            shard.flush()
+            shard.settle()
         return result
 
 

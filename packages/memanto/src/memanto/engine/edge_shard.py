@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,7 +14,7 @@ from uuid import UUID
 import qdrant_edge as qe
 
 from memanto.engine.edge_convert import from_record, to_filter, translated
-from memanto.engine.layout import CleanClose, Place, check_free_space, make_private, translated_os
+from memanto.engine.layout import CleanClose, Place, check_free_space, make_private, sync, translated_os
 from memanto.engine.port import Point
 from memanto.engine.schema import KEYWORD_FIELDS, LEXICAL_VECTOR, TIME_FIELDS
 from memanto.errors import MemantoError, StoreDamagedError, StoreLockedError
@@ -45,6 +46,7 @@ class Shard:
         self.last_recorded_at: datetime | None = None
         self.dirty = False
         self._written = False
+        self._reshaped = False  # vectors were added since the last flush: their settings are in no log
 
     @property
     def folder(self) -> Path:
@@ -121,6 +123,7 @@ class Shard:
         Vectors are L2-normalised already, so a dot product is the cosine; and unlike the engine's cosine,
         which normalises again, it keeps them bit for bit.
         """
+        self._reshaped = True
         self.update(qe.UpdateOperation.create_dense_vector(name, dimension, qe.Distance.Dot))
         self.dimensions = vector_names(self.folder)
 
@@ -128,7 +131,21 @@ class Shard:
         """Write everything to the disk."""
         with translated(str(self.folder)):
             self.raw.flush()
-        self.dirty = False
+        self.dirty = self._reshaped = False
+
+    def settle(self) -> None:
+        """Make what was written survive a power cut, in a fraction of the time that `flush` takes.
+
+        The engine applies its log again when it loads the shard, so that the log on the disk is enough. It is mapped
+        into memory, and only Linux says that syncing a file writes what was changed through a mapping.
+        """
+        if self._reshaped or sys.platform != "linux":
+            self.flush()
+            return
+        with translated_os(self.folder):
+            log = self.folder / "wal"
+            for path in (*log.iterdir(), log):
+                sync(path)
 
     def close(self) -> None:
         """Flush, close, and note what the generation holds. Idempotent."""

@@ -108,8 +108,8 @@ def sync_tree(folder: Path) -> None:
     """Force every file and folder below `folder` to the disk."""
     for path, _, files in os.walk(folder):
         for name in files:
-            _sync(Path(path, name))
-        _sync(Path(path))
+            sync(Path(path, name))
+        sync(Path(path))
 
 
 def allocated_bytes(folder: Path) -> int:
@@ -134,9 +134,9 @@ def write_atomically(path: Path, text: str) -> None:
     """Replace `path` with `text` so that a crash leaves the old or the new content, on the disk."""
     temporary = path.with_name(f"{path.name}.tmp")
     write_private(temporary, text)
-    _sync(temporary)
+    sync(temporary)
     temporary.replace(path)
-    _sync(path.parent)
+    sync(path.parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class Place:
             make_private(self.root / ".new")
             sync_tree(draft.folder)
             draft.folder.rename(self.folder)
-            _sync(self.root)
+            sync(self.root)
         finally:
             remove(aside)
 
@@ -263,7 +263,7 @@ class Place:
         trash.mkdir(mode=0o700, exist_ok=True)
         aside = trash / f"{self.encoded}-{uuid4().hex}"
         self.folder.rename(aside)
-        _sync(self.root)
+        sync(self.root)
         shutil.rmtree(aside, ignore_errors=True)  # another process that opens the store removes it, too
         remove(aside)
 
@@ -282,7 +282,8 @@ def _chmod(path: Path, mode: int) -> None:
             path.chmod(mode)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Force a file, or the names in a folder, to the disk."""
     if os.name != "posix" and path.is_dir():
         return  # Windows cannot open a folder
     descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)

@@ -130,6 +130,21 @@ class Lease(Generic[R]):
             finally:
                 self._leave()
 
+    def borrow(self) -> R | None:
+        """Return the resource as `use` does, without waiting, to a thread that is inside `hold`; else `None`.
+
+        For the many short operations of one call. Whoever gets it calls `give_back` afterwards.
+        """
+        with self._state:
+            if self._resource is None or self._moving or threading.get_ident() not in self._pins:
+                return None
+            self._operations += 1
+            return self._resource
+
+    def give_back(self) -> None:
+        """End what `borrow` began."""
+        self._leave()
+
     @contextlib.contextmanager
     def writing(self, timeout: float) -> Iterator[None]:
         """Keep out every other process, and every other thread that writes. Not re-entrant."""
