@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.benchmarks import harness
+from tests.benchmarks import figures, harness
 from tests.benchmarks.tables import write_pages
 
 
@@ -27,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = harness.run_suite(known[name], bench).write(out)
         bench.say(f"wrote {_shown(path)}")
     pages = write_pages(out, out if out != harness.RESULTS else harness.PAGES)
+    if out == harness.RESULTS:
+        pages.append(figures.write(out))
     print("\n".join(_shown(page) for page in pages))
     return 0
 

@@ -35,7 +35,7 @@ ARMS: Final = (
     Arm(name="qdrant-edge alone, graph", script="edge_graph", survives="process", largest=10_000,
         reason="building the graph holds two cores for minutes; see the growth curves"),
     Arm(name="Chroma", script="chroma", survives="power cut", requirements="chroma"),
-    Arm(name="LanceDB", script="lancedb_table", survives="power cut", requirements="lancedb"),
+    Arm(name="LanceDB", script="lancedb_table", survives="process", requirements="lancedb"),
     Arm(name="mem0, infer=False", script="mem0_local", survives="power cut", requirements="mem0", largest=10_000,
         reason=_TOO_SLOW),
     Arm(name="LangGraph InMemoryStore", script="langgraph_memory", survives="nothing", requirements="langgraph",

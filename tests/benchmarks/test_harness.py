@@ -287,3 +287,22 @@ def test_the_committed_pages_are_those_of_the_committed_results(tmp_path: Path) 
 
     for page in write_pages(harness.RESULTS, tmp_path):
         assert (harness.PAGES / page.name).read_text(encoding="utf-8") == page.read_text(encoding="utf-8"), page.name
+
+
+def test_the_page_of_figures_is_that_of_the_committed_results(tmp_path: Path) -> None:
+    from tests.benchmarks import figures
+
+    written = figures.write(harness.RESULTS, tmp_path / "figures.md").read_text(encoding="utf-8")
+    assert figures.PAGE.read_text(encoding="utf-8") == written, "run `python -m tests.benchmarks.run --pages`"
+
+
+def test_the_page_of_figures_says_by_itself_what_falls_short() -> None:
+    from tests.benchmarks import figures
+
+    def result(recall: float) -> harness.Result:
+        found = {"LoCoMo turns": {"arms": {"hybrid": {"recall@10": recall}}}}
+        return harness.Result(suite="retrieval", manifest={}, figures=found)
+
+    assert "**.500**" in figures.page({"retrieval": result(0.5)})
+    assert "recall@10: .500, aim: at least .685" in figures.page({"retrieval": result(0.5)})
+    assert "**" not in figures.page({"retrieval": result(0.9)}).split("## How good")[1]
