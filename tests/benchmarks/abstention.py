@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 from tests.benchmarks import datasets, own_corpus
+from tests.benchmarks.abstention_answer import DEPTH, decide, effect
 from tests.benchmarks.abstention_page import page, plots
 from tests.benchmarks.abstention_rules import Asked, compare
 from tests.benchmarks.datasets import Pool
@@ -106,16 +107,19 @@ def _some(pool: Pool, number: int) -> Pool:
 
 
 def _ask(pool: Pool, embedder: RememberingEmbedder, reranker: RememberingReranker | None) -> Iterator[Asked]:
-    with FilledStore(pool.texts, embedder, reranker) as store:
+    with FilledStore(pool.texts, embedder, reranker, pool.sessions) as store:
         same = store.canonical()
         for query in (*pool.queries, *pool.unanswerable):
             plain = store.search(query.text)
             judged = store.search(query.text, rerank=True) if reranker is not None else None
             gold = {same[place] for place in query.gold}
             found = bool(gold & set((judged or plain).places[:5]))
-            yield Asked(
-                query.text, bool(gold), found, _signals(query.text, plain.hits, None if judged is None else judged.hits)
-            )
+            signals = _signals(query.text, plain.hits, None if judged is None else judged.hits)
+            more = store.search(query.text, limit=DEPTH).hits
+            best = None if reranker is None else store.search(query.text, limit=DEPTH, rerank=True).hits
+            right = {hit.memory.id for hit in (*more, *(best or ())) if not gold.isdisjoint(store.places([hit]))}
+            decisions = decide(query.text, more, best, right)
+            yield Asked(query.text, bool(gold), found, signals, decisions)
 
 
 def _own(embedder: RememberingEmbedder, reranker: RememberingReranker | None) -> Iterator[Asked]:
@@ -125,8 +129,11 @@ def _own(embedder: RememberingEmbedder, reranker: RememberingReranker | None) ->
             judged = own_corpus.recall(memory, question, rerank=True) if reranker is not None else None
             gold = {ids[ref] for ref in question.expected}
             found = any(hit.memory.id in gold for hit in (judged or plain)[:5])
+            more = own_corpus.recall(memory, question, limit=DEPTH)
+            best = own_corpus.recall(memory, question, limit=DEPTH, rerank=True) if reranker is not None else None
+            decisions = decide(question.question, more, best, gold)
             answerable = question.kind is not QuestionKind.NONE
-            yield Asked(question.question, answerable, found, _signals(question.question, plain, judged))
+            yield Asked(question.question, answerable, found, _signals(question.question, plain, judged), decisions)
 
 
 def _signals(query: str, plain: Sequence[Recollection], judged: Sequence[Recollection] | None) -> dict[str, float]:
@@ -144,6 +151,7 @@ def _figures(rows: Sequence[Asked]) -> Figures:
         "found in the first five": sum(row.found for row in rows),
         "auc answerable": {name: _auc(rows, name, lambda row: row.answerable) for name in names},
         "auc found": {name: _auc(rows, name, lambda row: row.found) for name in names},
+        "answer": effect([(row.question, row.answerable, row.decisions) for row in rows]),
     }
 
 

@@ -32,6 +32,15 @@ half: how many of these it lets through, and how many it refuses of those where 
 unanswerable). *All* signals are weighed by a logistic model fitted on the first half.
 """
 
+_ANSWER = """\
+## What `answer` decides
+
+`answer` weighs the cosine, the share of the question's words that a memory holds and the cross-encoder's logit. Here it
+is asked the same questions, as it is shipped and with a floor that a memory must reach besides, at the thresholds
+above. *Answered* and *right* are shares of the answerable questions, right where a text that answers is cited;
+*refused* is the share of the unanswerable. Only the half that the thresholds were not chosen on is shown.
+"""
+
 
 def page(result: Result) -> str:
     """Render the page."""
@@ -43,6 +52,7 @@ def page(result: Result) -> str:
     if rules:
         parts += [_RULES, *(_rule(label, found) for label, found in rules.items())]
         parts += ["![Found let through against not found let through](abstention.svg)\n"]
+    parts += [_ANSWER, _answer(sets)]
     return "\n".join([*parts, provenance(result)])
 
 
@@ -54,6 +64,15 @@ def _aucs(sets: Mapping[str, Any], which: str) -> str:
         for signal in signals
     ]
     return table(header, rows) + "\n"
+
+
+def _answer(sets: Mapping[str, Any]) -> str:
+    rows = []
+    for name, found in sets.items():
+        for rule, one in found["answer"].items():
+            shares = ("" if one[key] is None else share(one[key]) for key in ("answered", "right", "refused"))
+            rows.append((f"{name}: {rule}", *one["n"], *shares))
+    return table(("set: rule", "answerable", "unanswerable", "answered", "right", "refused"), rows) + "\n"
 
 
 def _rule(label: str, found: dict[str, Any]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from tests.benchmarks.abstention_answer import Decision
 from tests.benchmarks.harness import Figures
 from tests.benchmarks.metrics import auc, curve, halves
 
@@ -23,12 +24,14 @@ class Asked:
         answerable: Whether anything stored answers it.
         found: Whether an answering text is among the first five results.
         signals: By name.
+        decisions: What `answer` decides, by rule.
     """
 
     question: str
     answerable: bool
     found: bool
     signals: Mapping[str, float]
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
 
 
 Weighed = Sequence[tuple[Asked, float]]

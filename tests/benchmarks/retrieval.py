@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.benchmarks import datasets
-from tests.benchmarks.datasets import Pool, Query
+from tests.benchmarks.datasets import Pool
 from tests.benchmarks.harness import Bench, Figures, Suite, register
 from tests.benchmarks.metrics import Tally
 from tests.benchmarks.models import RememberingEmbedder, RememberingReranker, offline_models
@@ -17,7 +17,7 @@ from tests.benchmarks.own_corpus import measure as measure_corpus
 from tests.benchmarks.retrieval_page import page
 from tests.benchmarks.stores import DEPTH, FilledStore, Found, tokens
 
-ARMS = ("grep", "BM25", "dense", "hybrid", "hybrid + cross-encoder", "full context")
+ARMS = ("grep", "BM25", "dense", "hybrid, no runs", "hybrid", "hybrid + cross-encoder", "full context")
 QUICK_QUERIES = 20
 """Questions of the sample that a quick run asks."""
 
@@ -104,12 +104,17 @@ def _ask(
 ) -> Scores:
     """Ask a pool's questions with every arm that the models allow; also score sessions by their best turn."""
     scores = _empty()
-    with FilledStore(pool.texts, None) as words, FilledStore(pool.texts, embedder, reranker) as both:
+    judge = reranker is not None
+    with (
+        FilledStore(pool.texts, None) as words,
+        FilledStore(pool.texts, embedder) as alone,
+        FilledStore(pool.texts, embedder, reranker, pool.sessions) as both,
+    ):
         same = words.canonical()
         cost = sum(map(tokens, pool.texts))
         for query in pool.queries:
             gold = frozenset(same[place] for place in query.gold)
-            for arm, found in _arms(pool, query, words, both, embedder is not None, reranker is not None):
+            for arm, found in _arms(pool, query.text, words, alone if embedder else None, both, judge=judge):
                 for group in ("all", query.kind):
                     scores[group][arm].add(found.places, gold, tokens=found.tokens, seconds=found.seconds)
                 if sessions is not None:
@@ -123,15 +128,16 @@ def _ask(
 
 
 def _arms(
-    pool: Pool, query: Query, words: FilledStore, both: FilledStore, dense: bool, judge: bool
+    pool: Pool, query: str, words: FilledStore, alone: FilledStore | None, both: FilledStore, *, judge: bool
 ) -> Iterator[tuple[str, Found]]:
-    yield "grep", grep(pool.texts, query.text)
-    yield "BM25", _twice(words, query.text)
-    if dense:
-        yield "dense", _by_meaning(both, query.text)
-        yield "hybrid", _twice(both, query.text)
+    yield "grep", grep(pool.texts, query)
+    yield "BM25", _twice(words, query)
+    if alone is not None:
+        yield "dense", _by_meaning(alone, query)
+        yield "hybrid, no runs", _twice(alone, query)
+        yield "hybrid", _twice(both, query)
     if judge:
-        yield "hybrid + cross-encoder", _twice(both, query.text, rerank=True)
+        yield "hybrid + cross-encoder", _twice(both, query, rerank=True)
 
 
 def _twice(store: FilledStore, query: str, *, rerank: bool = False) -> Found:

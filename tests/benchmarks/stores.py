@@ -44,6 +44,12 @@ class FilledStore:
 
     Every text is stored as a fact, a type that does not age: the sets say nothing of how old a statement may
     be, so ages must not decide.
+
+    Args:
+        texts: The pool.
+        embedder: Of the texts, or `None` for words alone.
+        reranker: For searches with `rerank`.
+        sessions: The session of each text, stored as the run that wrote it, as an agent would.
     """
 
     def __init__(
@@ -51,18 +57,21 @@ class FilledStore:
         texts: Sequence[str],
         embedder: RememberingEmbedder | None,
         reranker: RememberingReranker | None = None,
+        sessions: Sequence[str] | None = None,
     ) -> None:
         self._models = [model for model in (embedder, reranker) if model is not None]
         self._store = SpyStore()
         self.memory = Memanto("bench", store=self._store, embedder=embedder, reranker=reranker)
         self._texts = texts
+        self._runs: Sequence[str | None] = sessions or [None] * len(texts)
         self._place: dict[str, int] = {}
         self.points: dict[UUID, int] = {}
 
     def __enter__(self) -> Self:
         self.memory.open()
         for start in range(0, len(self._texts), MAX_BATCH):
-            drafts = [Draft(content=text, type=MemoryType.FACT) for text in self._texts[start : start + MAX_BATCH]]
+            told = zip(self._texts[start : start + MAX_BATCH], self._runs[start : start + MAX_BATCH], strict=True)
+            drafts = [Draft(content=text, type=MemoryType.FACT, run_id=run or None) for text, run in told]
             for place, receipt in enumerate(self.memory.remember_many(drafts), start):
                 for memory_id in (receipt.id, *receipt.part_ids):
                     # The same text again is the same memory: the first place stands for all.

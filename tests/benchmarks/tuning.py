@@ -12,7 +12,7 @@ from tests.benchmarks.metrics import halves, interval, recall_at, reciprocal_ran
 from tests.benchmarks.models import RememberingEmbedder, RememberingReranker, offline_models
 from tests.benchmarks.stores import FilledStore
 from tests.benchmarks.tuning_page import page
-from tests.benchmarks.tuning_variants import JUDGED, PLAIN, SHIPPED, SHIPPED_JUDGED, Case, Prepared
+from tests.benchmarks.tuning_variants import BASE, BASE_JUDGED, JUDGED, PLAIN, Case, Prepared
 
 from memanto.corpus import QuestionKind, load_questions
 from memanto.errors import NotFoundError
@@ -110,11 +110,11 @@ def _means(part: Part) -> dict[str, Mapping[str, float]]:
 
 
 def _intervals(part: Part, seed: int) -> dict[str, list[float]]:
-    """Return the difference to what is shipped with its 95 % interval, in points of recall@10."""
+    """Return the difference to the base with its 95 % interval, in points of recall@10."""
     result = {}
     for name, scores in part.items():
-        shipped = part[SHIPPED_JUDGED if name in JUDGED else SHIPPED]
-        difference = interval(scores["recall@10"], shipped["recall@10"], seed=seed)
+        base = part[BASE_JUDGED if name in JUDGED else BASE]
+        difference = interval(scores["recall@10"], base["recall@10"], seed=seed)
         result[name] = [round(100 * value, 2) for value in difference]
     return result
 

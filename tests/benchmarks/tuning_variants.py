@@ -16,7 +16,8 @@ from tests.benchmarks.stores import FilledStore
 
 from memanto.embedding.lexical import lexical_form
 from memanto.engine.bm25 import encode_document, encode_query
-from memanto.memory.ranking import RERANK_POOL, RRF_K
+from memanto.memory.neighbours import LENDERS, NEIGHBOURHOOD, REACH, SHARE
+from memanto.memory.ranking import RERANK_POOL, RRF_K, STRONG_WORDS, WEAK_WORDS
 
 Scored = list[tuple[int, float]]
 """Places with scores, best first."""
@@ -142,6 +143,31 @@ def _with_neighbours(case: Case, scores: Scores, *, before: float = 0.2, after: 
     return result
 
 
+def _lent(
+    case: Case,
+    scores: Scores,
+    *,
+    lenders: int = LENDERS,
+    reach: int = REACH,
+    among: int = NEIGHBOURHOOD,
+    share: float = SHARE,
+    sessions: Sequence[str] = (),
+) -> Scores:
+    """Let the best lend to the nearest candidates of their session, as the product does with runs."""
+    names = sessions or case.prepared.pool.sessions
+    best = _top(scores, among)
+    groups: dict[str, list[int]] = {}
+    for place in sorted(best):
+        groups.setdefault(names[place], []).append(place)
+    result = dict(scores)
+    for lender in best[:lenders]:
+        told = groups[names[lender]]
+        at = told.index(lender)
+        for place in (*told[max(0, at - reach) : at], *told[at + 1 : at + 1 + reach]):
+            result[place] += share * scores[lender]
+    return result
+
+
 def _covered(case: Case, place: int) -> float:
     """Return the share of the query's idf that a text's words cover."""
     idf = case.prepared.idf
@@ -159,11 +185,11 @@ def _weak_list(case: Case) -> Scores:
     return _rrf(case.dense, case.lexical, words=lambda _place, _score: weight)
 
 
-def _strength(case: Case, *, floor: float = 0.25, full: float = 2.0) -> Scores:
+def _strength(case: Case, *, floor: float = WEAK_WORDS, full: float = STRONG_WORDS) -> Scores:
     """Let the words' list count as a whole by its best BM25 score per term of the query, which needs no statistics."""
     terms = len(encode_query(case.query).indices)
     best = case.lexical[0][1] / terms if case.lexical else 0.0
-    weight = floor + (1 - floor) * min(1.0, best / full)
+    weight = round(floor + (1 - floor) * min(1.0, best / full), 2)
     return _rrf(case.dense, case.lexical, words=lambda _place, _score: weight)
 
 
@@ -238,11 +264,16 @@ def _idf(size: int, count: int) -> float:
     return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
 
-SHIPPED: Final = "RRF, k = 2 (as shipped)"
-SHIPPED_JUDGED: Final = "cross-encoder on 30, 0.9 (as shipped)"
+BASE: Final = "RRF, k = 2"
+"""What the others are compared with."""
+
+BASE_JUDGED: Final = "cross-encoder on 30, 0.9"
+
+SHIPPED: Final = "the best 5 lend 0.15 to 2, of the best 30 (as shipped)"
+SHIPPED_JUDGED: Final = "the same, the best 5 lend 0.15 to 2 (as shipped)"
 
 PLAIN: Final[dict[str, Callable[[Case], list[int]]]] = {
-    SHIPPED: lambda c: _top(_rrf(c.dense, c.lexical)),
+    BASE: lambda c: _top(_rrf(c.dense, c.lexical)),
     "RRF, k = 1": lambda c: _top(_rrf(c.dense, c.lexical, k=1)),
     "RRF, k = 5": lambda c: _top(_rrf(c.dense, c.lexical, k=5)),
     "RRF, k = 60": lambda c: _top(_rrf(c.dense, c.lexical, k=60)),
@@ -266,11 +297,27 @@ PLAIN: Final[dict[str, Callable[[Case], list[int]]]] = {
     "scores and ranks, neighbours 0.2": lambda c: _top(_with_neighbours(c, _mixed(c))),
     "best score per term, neighbours 0.1": lambda c: _top(_with_neighbours(c, _strength(c), before=0.1, after=0.1)),
     "best score per term, neighbours 0.2": lambda c: _top(_with_neighbours(c, _strength(c))),
+    "nearest candidates: all lend 0.2 to 1 on either side": lambda c: _top(
+        _lent(c, _strength(c), lenders=100, reach=1, among=100, share=0.2)
+    ),
+    "nearest candidates: the best 5 lend 0.2 to 1": lambda c: _top(
+        _lent(c, _strength(c), reach=1, among=100, share=0.2)
+    ),
+    "nearest candidates: the best 5 lend 0.2 to 2": lambda c: _top(_lent(c, _strength(c), among=100, share=0.2)),
+    "nearest candidates: the best 5 lend 0.2 to 3": lambda c: _top(
+        _lent(c, _strength(c), reach=3, among=100, share=0.2)
+    ),
+    "the best 5 lend 0.15 to 2, of all": lambda c: _top(_lent(c, _strength(c), among=100)),
+    "the best 5 lend 0.15 to 2, of the best 50": lambda c: _top(_lent(c, _strength(c), among=50)),
+    SHIPPED: lambda c: _top(_lent(c, _strength(c))),
+    "the best 5 lend 0.15 to 2 of the best 30, anywhere": lambda c: _top(
+        _lent(c, _strength(c), sessions=("",) * len(c.prepared.pool.texts))
+    ),
 }
 """Orders without the cross-encoder, by what they change."""
 
 JUDGED: Final[dict[str, Callable[[Case], list[int]]]] = {
-    SHIPPED_JUDGED: lambda c: _judged(c, _rrf(c.dense, c.lexical)),
+    BASE_JUDGED: lambda c: _judged(c, _rrf(c.dense, c.lexical)),
     "cross-encoder on 20": lambda c: _judged(c, _rrf(c.dense, c.lexical), pool=20),
     "cross-encoder alone (1.0)": lambda c: _judged(c, _rrf(c.dense, c.lexical), trust=1.0),
     "cross-encoder at 0.7": lambda c: _judged(c, _rrf(c.dense, c.lexical), trust=0.7),
@@ -278,5 +325,6 @@ JUDGED: Final[dict[str, Callable[[Case], list[int]]]] = {
     "cross-encoder on best score per term": lambda c: _judged(c, _strength(c)),
     "the same with neighbours 0.2": lambda c: _judged(c, _with_neighbours(c, _strength(c))),
     "the same, and neighbours 0.1 after it": lambda c: _judged(c, _with_neighbours(c, _strength(c)), neighbours=0.1),
+    SHIPPED_JUDGED: lambda c: _judged(c, _lent(c, _strength(c))),
 }
 """Orders with it."""

@@ -17,7 +17,7 @@ from memanto.config import SETTING_NAMES
 from memanto.config_keys import KEYS
 from memanto.embedding.specs import SPECS
 from memanto.engine.schema import INDEXED_FIELDS
-from memanto.memory import ranking
+from memanto.memory import neighbours, ranking
 from memanto.memory.splitting import PART_LENGTH
 from memanto.memory.trust import TRUST
 from memanto.times import MAX_TIME, MIN_TIME, to_rfc3339
@@ -128,7 +128,12 @@ def test_every_type_provenance_status_and_field_is_explained() -> None:
 
 def test_the_numbers_of_ranking_are_those_of_the_code() -> None:
     page = text_of("explanation/ranking.md")
-    assert f"1 / ({ranking.RRF_K} + p)" in page
+    assert f"weight / ({ranking.RRF_K} + p)" in page
+    assert f"= {ranking.WEAK_WORDS:g} + {1 - ranking.WEAK_WORDS:g} x min(1, " in page
+    assert f"terms of the query / {ranking.STRONG_WORDS:g})" in page
+    assert f"the best {neighbours.LENDERS} candidates by fusion lends {neighbours.SHARE:g} of its fused score" in page
+    assert f"{neighbours.REACH} candidates before and the {neighbours.REACH} after" in page
+    assert f"among the best {neighbours.NEIGHBOURHOOD} by fusion" in page
     assert f"the best {ranking.POOL} by meaning" in page
     assert f"the best {ranking.RERANK_POOL} are" in page
     assert f"recency    = {ranking.RECENCY_FLOOR:g} + {1 - ranking.RECENCY_FLOOR:g} x" in page

@@ -136,6 +136,7 @@ def test_the_newest_handoff_comes_first(memory, clock):
 
 
 WORDS = ["ledger", "lag", "minutes", "database", "region", "limit", "deploy", "freeze", "alpha", "beta"]
+RUNS = [None, "nightly", "weekly"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 steps = st.lists(
     st.tuples(
@@ -152,7 +153,7 @@ def apply(memory, step, ids):
     kind, text, number = step
     try:
         if kind == "remember":
-            ids.append(memory.remember(text, type="fact").id)
+            ids.append(memory.remember(text, type="fact", run_id=RUNS[number % 3]).id)
         elif kind == "key":
             ids.append(memory.remember(text, type="fact", key=f"slot{number % 3}").id)
         elif ids and kind == "edit":

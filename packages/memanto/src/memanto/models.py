@@ -223,7 +223,10 @@ class Why:
         dense_score: Cosine similarity in -1..1.
         lexical_rank: 1-based rank by words (BM25), or `None`.
         lexical_score: BM25 score, at least 0.
+        lexical_weight: How much the list by words counted beside the one by meaning, 0.25..1; the same for all
+            results of one call.
         fused: Reciprocal-rank fusion of the two, before the factors below.
+        neighbours: Added to it by strong results of the same run that lie next to this one in time, or 0.
         recency: Factor in (0, 1] from age and the type's half-life.
         confidence: Factor in (0, 1] from the memory's confidence.
         rerank_score: Logit of the cross-encoder, when it was asked.
@@ -234,7 +237,9 @@ class Why:
     dense_score: float | None = None
     lexical_rank: int | None = None
     lexical_score: float | None = None
+    lexical_weight: float = 1.0
     fused: float = 0.0
+    neighbours: float = 0.0
     recency: float = 1.0
     confidence: float = 1.0
     rerank_score: float | None = None
@@ -245,8 +250,8 @@ class Why:
 class Recollection:
     """A recalled memory with its score and the reasons for its rank.
 
-    `score` orders results within one call (higher first, ties by id); it is not comparable between
-    calls. Without a query (`recent`) it is 0.
+    `score` orders results within one call (higher first, of equal ones the newest, then by id); it is not
+    comparable between calls. Without a query (`recent`) it is 0.
     """
 
     memory: Memory

@@ -114,7 +114,7 @@ def _headline(memory: Memory, shown: str, zone: tzinfo, paint: Palette, *, agent
 def explanation_lines(results: Sequence[Recollection], paint: Palette) -> Iterator[str]:
     """Yield a table of every number that entered each score."""
     yield ""
-    rows = [["#", "score", "by meaning", "by words", "fused", "recency", "confidence", "reranked"]]
+    rows = [["#", "score", "by meaning", "by words", "fused", "neighbours", "recency", "confidence", "reranked"]]
     for number, result in enumerate(results, start=1):
         why = result.why
         rows.append(
@@ -122,8 +122,9 @@ def explanation_lines(results: Sequence[Recollection], paint: Palette) -> Iterat
                 str(number),
                 f"{result.score:.4f}",
                 _ranked(why.dense_rank, why.dense_score),
-                _ranked(why.lexical_rank, why.lexical_score),
+                _ranked(why.lexical_rank, why.lexical_score, why.lexical_weight),
                 f"{why.fused:.4f}",
+                f"+{why.neighbours:.4f}",
                 f"x{why.recency:.3f}",
                 f"x{why.confidence:.3f}",
                 "-" if why.rerank_score is None else f"{why.rerank_score:.3f}",
@@ -134,8 +135,9 @@ def explanation_lines(results: Sequence[Recollection], paint: Palette) -> Iterat
     yield from body
 
 
-def _ranked(rank: int | None, score: float | None) -> str:
-    return "-" if rank is None else f"{rank} ({score or 0.0:.3f})"
+def _ranked(rank: int | None, score: float | None, weight: float = 1.0) -> str:
+    weighed = "" if weight == 1.0 else f" x{weight:.3f}"
+    return "-" if rank is None else f"{rank} ({score or 0.0:.3f}){weighed}"
 
 
 # -- one memory -------------------------------------------------------------------------------------

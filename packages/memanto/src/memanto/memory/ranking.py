@@ -1,13 +1,14 @@
 """Ranking: from two candidate lists to one order, as a pure function that explains itself.
 
-The same on every engine: it sees only ids, rounded scores and stored fields, and breaks ties by id.
+The same on every engine: it sees only ids, rounded scores and stored fields. Of equal scores the newest comes
+first, then the smaller id.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
@@ -15,6 +16,7 @@ from uuid import UUID
 
 from memanto.engine.port import Candidate
 from memanto.memory.batons import is_baton
+from memanto.memory.neighbours import LENDERS, NEIGHBOURHOOD, has_lenders, lend
 from memanto.models import MemoryType, Why
 from memanto.times import from_rfc3339
 
@@ -25,8 +27,18 @@ k = 60 loses 5 points of recall@10 against it."""
 POOL: Final = 50
 """Candidates taken from each list."""
 
+WEAK_WORDS: Final = 0.25
+"""Weight of the words' list where it holds next to nothing of the query; a strong one weighs 1, like meaning."""
+
+STRONG_WORDS: Final = 2.0
+"""BM25 score of the best, per term of the query, from which the list is strong. Chosen with `WEAK_WORDS` on half of
+the questions (docs/benchmarks/tuning.md). Paraphrases gain: what shares but one common word with them weighs less."""
+
 _STEP: Final = 4
 """Candidates looked at beyond those that are certain to matter, per step."""
+
+_DIGITS: Final = 9
+"""Decimals of a score, so that the last bit of a float decides nothing."""
 
 RERANK_POOL: Final = 30
 """Candidates the cross-encoder judges (LoCoMo recall@5 .694 with 20, .705 with 30)."""
@@ -58,7 +70,9 @@ class Ranked:
     dense_score: float | None = None
     lexical_rank: int | None = None
     lexical_score: float | None = None
+    lexical_weight: float = 1.0
     fused: float = 0.0
+    neighbours: float = 0.0
     recency: float = 1.0
     confidence: float = 1.0
     rerank_score: float | None = None
@@ -73,7 +87,9 @@ class Ranked:
             dense_score=self.dense_score,
             lexical_rank=self.lexical_rank,
             lexical_score=self.lexical_score,
+            lexical_weight=self.lexical_weight,
             fused=self.fused,
+            neighbours=self.neighbours,
             recency=self.recency,
             confidence=self.confidence,
             rerank_score=self.rerank_score,
@@ -87,11 +103,15 @@ class RankingRule:
 
     Attributes:
         now: The moment ages are taken from (the time asked about in a point-in-time read).
+        terms: Number of terms that the query was searched by.
+        home: Returns the namespace of a candidate.
         half_lives: Per type; types that are missing do not age.
         judge: Logits of a cross-encoder for the texts of the best candidates, or `None`.
     """
 
     now: datetime
+    terms: int
+    home: Callable[[UUID], str]
     half_lives: Mapping[MemoryType, timedelta] = field(default_factory=lambda: HALF_LIVES)
     judge: Callable[[Sequence[str]], Sequence[float]] | None = None
 
@@ -105,10 +125,10 @@ def rank(
 ) -> list[Ranked]:
     """Return the best `limit` candidates of both lists, best first.
 
-    score = RRF(dense rank, lexical rank) x recency x confidence. With a judge, the best `RERANK_POOL` are
-    ordered anew by 0.9 x sigmoid(logit / 2) + 0.1 x RRF (scaled to at most 1), times the same factors, and
-    stay ahead of the rest. Among session handoffs the newest comes first. Near copies go behind everything
-    that says something else.
+    score = (RRF(dense rank, lexical rank) + what neighbours lend) x recency x confidence. With a judge, the best
+    `RERANK_POOL` are ordered anew by 0.9 x sigmoid(logit / 2) + 0.1 x that sum (at most 1), times the same
+    factors, and stay ahead of the rest. Among session handoffs the newest comes first. Near copies go behind
+    everything that says something else.
 
     Args:
         dense: Candidates by meaning, best first.
@@ -116,9 +136,9 @@ def rank(
         rule: What else counts.
         limit: How many to return.
         fetch: Where candidates come without a payload: asked for the payloads of those that can still be among
-            the best, since both factors are at most 1.
+            the best, since both factors are at most 1, or can be neighbours of one of the very best.
     """
-    fused = _Fused(dense, lexical)
+    fused = _Fused(dense, lexical, words_weight(dense, lexical, rule.terms))
     logits: dict[int, float] = {}
     first = max(limit, RERANK_POOL if rule.judge else 0)
     chosen: list[Ranked] = []
@@ -134,25 +154,48 @@ def rank(
 
 def _ordered(fused: _Fused, rule: RankingRule, wanted: int, fetch: Fetch | None) -> list[Ranked]:
     """Return at least the `wanted` best in their order, looking at no more candidates than that takes."""
-    scored: list[Ranked] = []
-    settled = False
-    while len(scored) < len(fused) and not settled:
-        chunk = fused.take(len(scored), max(wanted, len(scored)) + _STEP)
-        missing = [item.candidate.id for item in chunk if not item.payload]
-        payloads = fetch(missing) if fetch is not None and missing else {}
-        for item in chunk:
+    found = _filled(fused.take(0, max(wanted + _STEP, LENDERS)), fetch)
+    if has_lenders(found):
+        found += _filled(fused.take(len(found), NEIGHBOURHOOD), fetch)
+        lend(found[:NEIGHBOURHOOD], rule.home)
+    scored = best_first(_score(item, rule) for item in found)
+    while len(scored) < len(fused):
+        ceiling = round(fused.score(len(scored)), _DIGITS)  # the most that any other can reach
+        if len(scored) >= wanted and scored[wanted - 1].score > ceiling:
+            return scored[:wanted]
+        more = _filled(fused.take(len(scored), len(scored) + _STEP), fetch)
+        scored = best_first([*scored, *(_score(item, rule) for item in more)])
+    return scored
+
+
+def _filled(items: list[Ranked], fetch: Fetch | None) -> list[Ranked]:
+    """Return candidates with their payloads, fetched where they came without."""
+    missing = [item.candidate.id for item in items if not item.payload]
+    if missing and fetch is not None:
+        payloads = fetch(missing)
+        for item in items:
             if not item.payload:
                 item.payload = payloads[item.candidate.id]
-            _score(item, rule)
-        scored += chunk
-        scored.sort(key=_order)
-        if wanted <= len(scored) < len(fused):
-            settled = scored[wanted - 1].score > fused.score(len(scored))  # the most that any other can reach
-    return scored[:wanted] if len(scored) < len(fused) else scored
+    return items
 
 
-def _order(item: Ranked) -> tuple[float, int]:
-    return (-item.score, item.candidate.id.int)
+def best_first(items: Iterable[Ranked]) -> list[Ranked]:
+    """Return candidates by score; of equal ones the newest first, then the smaller id."""
+    by_id = sorted(items, key=lambda item: item.candidate.id.int)
+    return sorted(by_id, key=lambda item: (item.score, item.payload["recorded_at"]), reverse=True)
+
+
+def words_weight(dense: Sequence[Candidate], lexical: Sequence[Candidate], terms: int) -> float:
+    """Return how much the list by words counts beside the one by meaning, `WEAK_WORDS`..1.
+
+    Its best score per term of the query tells how much of the query it holds, and how rare that is. A list that is
+    alone counts 1: there is nothing to weigh it against. Rounded to hundredths, since engines sum in another order
+    and their scores may differ in the fifth digit.
+    """
+    if not dense or not lexical:
+        return 1.0
+    strength = lexical[0].score / terms / STRONG_WORDS
+    return round(WEAK_WORDS + (1 - WEAK_WORDS) * min(1.0, strength), 2)
 
 
 def _places(candidates: Sequence[Candidate]) -> list[int]:
@@ -174,11 +217,11 @@ class _Fused:
     A search finds more than a hundred and shows ten, so only their order is worked out for all of them.
     """
 
-    def __init__(self, dense: Sequence[Candidate], lexical: Sequence[Candidate]) -> None:
-        self._dense, self._lexical = _placed(dense), _placed(lexical)
+    def __init__(self, dense: Sequence[Candidate], lexical: Sequence[Candidate], words: float) -> None:
+        self._dense, self._lexical, self._words = _placed(dense), _placed(lexical), words
         scores = {order: 1 / (RRF_K + place) for order, (place, _) in self._dense.items()}
         for order, (place, _) in self._lexical.items():
-            scores[order] = scores.get(order, 0.0) + 1 / (RRF_K + place)
+            scores[order] = scores.get(order, 0.0) + words / (RRF_K + place)
         self._order = sorted((-score, order) for order, score in scores.items())
 
     def __len__(self) -> int:
@@ -196,7 +239,7 @@ class _Fused:
         dense, lexical = self._dense.get(order), self._lexical.get(order)
         found = dense or lexical
         assert found is not None
-        ranked = Ranked(found[1], found[1].payload, fused=score)
+        ranked = Ranked(found[1], found[1].payload, lexical_weight=self._words, fused=score)
         if dense is not None:
             ranked.dense_rank, ranked.dense_score = dense[0] + 1, dense[1].score
         if lexical is not None:
@@ -211,11 +254,12 @@ def _placed(candidates: Sequence[Candidate]) -> dict[int, tuple[int, Candidate]]
     }
 
 
-def _score(item: Ranked, rule: RankingRule) -> None:
+def _score(item: Ranked, rule: RankingRule) -> Ranked:
     payload = item.payload
     item.recency = recency(payload["type"], payload["event_at"], rule)
     item.confidence = CONFIDENCE_FLOOR + (1 - CONFIDENCE_FLOOR) * payload["confidence"]
-    item.score = round(item.fused * item.recency * item.confidence, 9)
+    item.score = round((item.fused + item.neighbours) * item.recency * item.confidence, _DIGITS)
+    return item
 
 
 def recency(kind: str, event_at: str, rule: RankingRule) -> float:
@@ -242,9 +286,9 @@ def _rejudge(
     for item in pool:
         item.rerank_score = logits[item.candidate.id.int]
         bounded = max(-60.0, min(60.0, item.rerank_score))
-        blend = 0.9 / (1 + math.exp(-bounded / 2)) + 0.1 * min(1.0, item.fused)
-        item.score = round(1 + blend * item.recency * item.confidence, 9)
-    return sorted(pool, key=_order) + rest
+        blend = 0.9 / (1 + math.exp(-bounded / 2)) + 0.1 * min(1.0, item.fused + item.neighbours)
+        item.score = round(1 + blend * item.recency * item.confidence, _DIGITS)
+    return best_first(pool) + rest
 
 
 def newest_batons_first(ranked: list[Ranked]) -> list[Ranked]:

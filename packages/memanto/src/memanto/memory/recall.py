@@ -13,7 +13,7 @@ from uuid import UUID
 from memanto.embedding.port import Reranker
 from memanto.engine.bm25 import encode_query
 from memanto.engine.codec import decode
-from memanto.engine.port import Candidate, Point, Vector
+from memanto.engine.port import Candidate, Point, SparseVector, Vector
 from memanto.errors import InvalidInputError
 from memanto.filters import NumberRange, RecallFilter
 from memanto.memory.namespace import Namespace
@@ -94,6 +94,7 @@ class Reader:
     # -- best first ---------------------------------------------------------------------------------
     def _best(self, request: Request, query: str, now: datetime) -> list[Recollection]:
         check_query(query)
+        words = encode_query(query)
         metas = [namespace.meta() for namespace, _ in self._sources]
         vectors = [
             None if request.words_only else space.encode_query(query, meta)
@@ -105,23 +106,33 @@ class Reader:
         with ExitStack() as held:
             for (namespace, _), vector in zip(self._sources, vectors, strict=True):
                 held.enter_context(namespace.engine.hold(namespace.name))
-                by_meaning, by_words = self._candidates(namespace, query, vector, request, now)
+                by_meaning, by_words = self._candidates(namespace, words, vector, request, now)
                 dense += by_meaning
                 lexical += by_words
                 if len(self._sources) > 1:
                     owners.update((candidate.id.int, namespace) for candidate in (*by_meaning, *by_words))
             if len(self._sources) > 1:
                 dense, lexical = (sorted(items, key=lambda c: (-c.score, c.id)) for items in (dense, lexical))
-            rule = RankingRule(now=request.filter.as_of or now, judge=_judge(request.reranker, query))
 
             def owner(point_id: UUID) -> Namespace:
                 return owners.get(point_id.int, self._sources[0][0])
 
+            rule = RankingRule(
+                now=request.filter.as_of or now,
+                terms=len(words.indices),
+                home=lambda point_id: owner(point_id).name,
+                judge=_judge(request.reranker, query),
+            )
             ranked = rank(dense, lexical, rule, request.limit, lambda ids: _payloads(ids, owner))
         return [_recollection(item, owner(item.candidate.id).name, request.filter.as_of) for item in ranked]
 
     def _candidates(
-        self, namespace: Namespace, query: str, vector: tuple[str, Vector] | None, request: Request, now: datetime
+        self,
+        namespace: Namespace,
+        words: SparseVector,
+        vector: tuple[str, Vector] | None,
+        request: Request,
+        now: datetime,
     ) -> tuple[list[Candidate], list[Candidate]]:
         """Return the candidates by meaning and by words; without payload where ranking can fetch it cheaply."""
         engine, name, selected = namespace.engine, namespace.name, request.filter
@@ -132,7 +143,6 @@ class Reader:
         if vector is not None:
             exact = selected.as_of is not None
             dense = engine.search_dense(name, *vector, conditions, pool, exact=exact, fields=fields)
-        words = encode_query(query)
         lexical = engine.search_lexical(name, words, conditions, pool, corpus=corpus(selected), fields=fields)
         if fields is None:
             visible = self._visible(VersionLog(namespace), [*dense, *lexical], selected)
