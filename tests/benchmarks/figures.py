@@ -113,7 +113,13 @@ def _survival(field: str) -> Callable[[Figures], float]:
 _GOOD: Final = (
     Row(what="LoCoMo turns, BM25: recall@10", suite="retrieval", value=_recall("LoCoMo turns", "BM25"), goal=0.630),
     Row(
-        what="LoCoMo turns, hybrid (the default): recall@10",
+        what="LoCoMo turns, hybrid, nothing known of sessions: recall@10",
+        suite="retrieval",
+        value=_recall("LoCoMo turns", "hybrid, no runs"),
+        goal=0.685,
+    ),
+    Row(
+        what="LoCoMo turns, hybrid (the default), a session being a run: recall@10",
         suite="retrieval",
         value=_recall("LoCoMo turns", "hybrid"),
         goal=0.685,
@@ -139,6 +145,9 @@ _GOOD: Final = (
         ),
         shown=_points,
         goal=0.07,
+        tried="The aim was set when hybrid search found .602; neighbours add to hybrid search what the cross-encoder "
+        "found before. Tried: letting its judgement be lent to neighbours, too; on the questions held out it added "
+        "0.3 to 0.6 points and took as much of the MRR.",
     ),
     Row(
         what="TimeQA, what was true and known at a time: right", suite="truth", value=_timeqa, shown=_percent, goal=1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tests.benchmarks import (
     truth_timeqa,
     truth_updates,
 )
+from tests.benchmarks.abstention_answer import Decision, decide, effect
 from tests.benchmarks.abstention_rules import KEPT, Asked, Rule
 from tests.benchmarks.datasets import Pool, Query
 from tests.benchmarks.harness import Bench, Result, Suite
@@ -193,6 +195,12 @@ def test_a_filled_store_answers_in_places_of_the_pool(embedder: RememberingEmbed
         assert [place for place, _ in lexical] == [0]
 
 
+def test_a_session_is_the_run_of_its_texts(embedder: RememberingEmbedder) -> None:
+    with FilledStore(("the cat sleeps", "a dog barks", "rain falls"), embedder, sessions=("one", "one", "")) as store:
+        runs = {hit.memory.content: hit.memory.run_id for hit in store.search("cat").hits}
+    assert runs == {"the cat sleeps": "one", "a dog barks": "one", "rain falls": None}
+
+
 def test_remembered_model_time_is_owed(embedder: RememberingEmbedder) -> None:
     first = embedder.embed_query("rain")
     assert embedder.owed == 0.0
@@ -203,6 +211,24 @@ def test_remembered_model_time_is_owed(embedder: RememberingEmbedder) -> None:
 def test_grep_ranks_by_distinct_words_of_the_question() -> None:
     found = retrieval.grep(["one two", "three", "two one four"], "One four five?")
     assert found.places == (2, 0)
+
+
+def test_a_floor_refuses_what_no_result_reaches(embedder: RememberingEmbedder) -> None:
+    with FilledStore(("the cat sleeps at noon", "a dog barks"), embedder) as store:
+        hits = store.search("when does the cat sleep").hits
+    near = replace(hits[0], why=replace(hits[0].why, dense_score=0.65))
+    decided = decide("when does the cat sleep", [near], None, {near.memory.id})
+    assert decided["words and meaning, as shipped"] == Decision(answered=True, right=True)
+    assert decided["words and meaning, and cosine >= 0.66"] == Decision(answered=False, right=False)
+
+
+def test_decisions_are_counted_on_the_half_that_nothing_was_chosen_on() -> None:
+    first = halves(f"q{n}" for n in range(40))
+    asked = [(q, n % 2 == 0, {"rule": Decision(not chosen, n % 4 == 0)}) for n, (q, chosen) in enumerate(first.items())]
+    figures = effect(asked)["rule"]
+    assert sum(figures["n"]) == sum(not chosen for chosen in first.values())
+    assert (figures["answered"], figures["refused"]) == (1.0, 0.0)
+    assert 0 < figures["right"] < 1
 
 
 def test_a_rule_learns_which_signal_matters() -> None:

@@ -136,7 +136,7 @@ def explanation_lines(results: Sequence[Recollection], paint: Palette) -> Iterat
 
 
 def _ranked(rank: int | None, score: float | None, weight: float = 1.0) -> str:
-    weighed = "" if weight == 1.0 else f" x{weight:.3f}"
+    weighed = "" if weight == 1.0 else f" x{weight:.2f}"
     return "-" if rank is None else f"{rank} ({score or 0.0:.3f}){weighed}"
 
 
