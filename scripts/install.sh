@@ -43,7 +43,7 @@ fi
 mkdir -p "$data" "$bin"
 "$python" -m venv --clear "$data/venv"
 "$data/venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-    --constraint "$here/constraints.txt" "$here/packages/memanto[offline]"
+    --constraint "$here/constraints.txt" "$here/packages/memanto[offline]" "$here/packages/memanto-mcp"
 ln -sf "$data/venv/bin/memanto" "$link"
 printf '%s\n' "$link" >"$data/link"
 "$link" --version
