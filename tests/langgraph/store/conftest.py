@@ -1,0 +1,27 @@
+"""What the tests of the store share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from langgraph_memanto.store import MemantoStore
+from memanto import InMemory, Memanto
+from memanto.testing import FixedClock, HashEmbedder
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def memory(clock: FixedClock) -> Iterator[Memanto]:
+    with Memanto("tester", store=InMemory(), embedder=HashEmbedder(), reranker=None, llm=None, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def store(memory: Memanto) -> MemantoStore:
+    return MemantoStore(memory)
