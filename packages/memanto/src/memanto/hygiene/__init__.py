@@ -1,0 +1,1 @@
+"""Upkeep: conflicts without loss, the daily summary, forgetting policies, and the schedule that runs them."""
