@@ -11,6 +11,7 @@ import json
 import os
 import random
 import signal
+import socket
 import sys
 import warnings
 from collections.abc import Callable
@@ -40,6 +41,16 @@ def write(store: str, writer: str, count: str) -> None:
     memory.close()
 
 
+def write_in_turns(store: str, writer: str, count: str) -> None:
+    """Write where sockets are forbidden: nobody can be served, so processes hand the store over."""
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise OSError("sockets are forbidden here")
+
+    socket.socket = forbidden  # type: ignore[assignment, misc]
+    write(store, writer, count)
+
+
 def churn(store: str, seed: str) -> None:
     """Remember, edit, expire, restore and change slots until killed."""
     rng = random.Random(seed)
@@ -66,6 +77,51 @@ def churn(store: str, seed: str) -> None:
                     say(id=one.id, version=one.version, content=text)
                 continue
         say(id=receipt.id, version=receipt.version, content=memory.show(receipt.id).content)
+
+
+def mix(store: str, theme: str, seed: str, dimension: str) -> None:
+    """Do one thing after the other, most often the one of the theme, until killed.
+
+    A line is written after each; one that stands for versions names their texts, as they were stored.
+    """
+    rng = random.Random(f"{theme} {seed}")
+    size = int(dimension)
+    memory = opened(store, size)
+    lines = list(map(json.loads, memory.export()))[1:]
+    ids = [line["id"] for line in lines if "retired_at" not in line and line.get("status") != "forgotten"]
+    say(opened=True)
+    number = 0
+    while True:
+        number += 1
+        text = f"{theme} {seed} text {number}"
+        verb = rng.choice(["write", "batch", "edit", "forget", *[theme] * 4]) if len(ids) > 3 else "write"
+        match verb:
+            case "write":
+                receipt = memory.remember(text, type="fact", key=f"slot {number % 5}" if rng.random() < 0.3 else None)
+                ids = list(dict.fromkeys([*ids, receipt.id]))
+                say(id=receipt.id, version=receipt.version, content=text)
+            case "batch":
+                drafts = [Draft(content=f"{text} part {part}") for part in range(5)]
+                for receipt, draft in zip(memory.remember_many(drafts), drafts, strict=True):
+                    ids.append(receipt.id)
+                    say(id=receipt.id, version=receipt.version, content=draft.content)
+            case "edit":
+                receipt = memory.edit(rng.choice(ids), content=text)
+                say(id=receipt.id, version=receipt.version, content=text)
+            case "forget":
+                doomed = ids.pop(rng.randrange(len(ids)))
+                say(forgetting=doomed)
+                memory.forget(doomed)
+                say(forgotten=doomed)
+            case "reindex":
+                size = 96 - size
+                memory.reindex(HashEmbedder(size))
+                memory.close()
+                memory = opened(store, size)
+                say(dimension=size)
+            case _:
+                memory.optimize()
+                say(optimised=True)
 
 
 def forget(store: str, prefix: str) -> None:
@@ -183,7 +239,9 @@ if __name__ == "__main__":
     command, *arguments = sys.argv[1:]
     commands: dict[str, Callable[..., None]] = {
         "write": write,
+        "write-in-turns": write_in_turns,
         "churn": churn,
+        "mix": mix,
         "forget": forget,
         "reindex": reindex,
         "import": bring,

@@ -11,13 +11,14 @@ from uuid import UUID
 
 from memanto.engine import edge_calls as calls
 from memanto.engine import edge_commit, generations
+from memanto.engine import salvage as salvaging
 from memanto.engine.edge_calls import Request
 from memanto.engine.edge_commit import new_token
 from memanto.engine.edge_store import EdgeStore
-from memanto.engine.layout import make_private, remove, translated_os
-from memanto.engine.port import Candidate, Change, EngineInfo, Point, SparseVector, Vector
+from memanto.engine.layout import allocated_bytes, check_free_space, make_private, remove, translated_os
+from memanto.engine.port import Candidate, Change, EngineInfo, Point, Salvage, SparseVector, Vector
 from memanto.engine.schema import KEYWORD_FIELDS
-from memanto.errors import InvalidInputError, MemantoError
+from memanto.errors import InvalidInputError, StoreDamagedError
 from memanto.filters import Where
 from memanto.ids import meta_point_id
 
@@ -130,7 +131,9 @@ class EdgeEngine(EdgeStore):
         with translated_os(place.folder), lease.writing(self._timeout):
             with lease.use(self._timeout) as shard:
                 folder = shard.folder
+            check_free_space(folder, allocated_bytes(folder))
             with lease.exclusive(self._timeout):
+                place.break_seal(place.generation())
                 try:
                     return generations.optimize_in_child(folder, progress)
                 finally:
@@ -147,9 +150,24 @@ class EdgeEngine(EdgeStore):
             with self._lease(namespace).kept(self._timeout, ask=self._relay) as mine:
                 if mine:  # else whoever has it open removed them when it was opened
                     found += [f"left over from an interruption, removed: {path}" for path in place.leftovers()]
-                found += [f"field {field!r} has no index" for field in self._run(namespace, calls.MissingIndexes())]
-        except MemantoError as error:
-            found.append(str(error))
+                found += self._run(namespace, calls.Inspect())
+        except StoreDamagedError as error:
+            found.append(error.message)
         if os.name == "posix" and place.folder.stat().st_mode & 0o077:
             found.append(f"other users may enter {str(place.folder)!r}; chmod 700 closes it")
         return found
+
+    def salvage(self, namespace: str) -> Salvage:
+        place, lease = self._existing(namespace), self._lease(namespace)
+        with translated_os(place.folder), lease.writing(self._timeout), lease.exclusive(self._timeout):
+            return salvaging.salvage(place)
+
+    def mend(self, namespace: str) -> tuple[str, ...]:
+        place, lease = self._existing(namespace), self._lease(namespace)
+        with translated_os(place.folder), lease.writing(self._timeout), lease.exclusive(self._timeout):
+            make_private(place.folder)
+            saved = salvaging.salvage(place)
+            if not saved.lost:
+                salvaging.rebuild(place, saved)
+                place.remove_leftovers()
+            return saved.lost

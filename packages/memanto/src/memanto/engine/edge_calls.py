@@ -15,13 +15,14 @@ from uuid import UUID
 
 import qdrant_edge as qe
 
-from memanto.engine import edge_commit, edge_search
+from memanto.engine import edge_commit, edge_search, record_calls
 from memanto.engine.checks import check_payload
 from memanto.engine.edge_convert import to_filter, translated
+from memanto.engine.edge_inspect import inspect
 from memanto.engine.edge_shard import Shard
 from memanto.engine.layout import allocated_bytes
 from memanto.engine.port import Candidate, Change, EngineInfo, Point, SparseVector, Vector
-from memanto.engine.schema import INDEXED_FIELDS, LEXICAL_VECTOR
+from memanto.engine.schema import LEXICAL_VECTOR
 from memanto.errors import BackendUnavailableError, EmbedderMismatchError
 from memanto.filters import HasVector, Where
 
@@ -193,13 +194,11 @@ class Info(NamedTuple):
         )
 
 
-class MissingIndexes(NamedTuple):
-    """Which fields of the schema have no index, for `Engine.problems`."""
+class Inspect(NamedTuple):
+    """What is wrong with points and indexes, for `Engine.problems`."""
 
     def run(self, shard: Shard, clock: Clock) -> list[str]:  # noqa: ARG002
-        with translated(shard.place.namespace):
-            indexed = set(shard.raw.info().payload_schema)
-        return [field for field in INDEXED_FIELDS if field not in indexed]
+        return inspect(shard.raw, shard.place.namespace)
 
 
 class Flush(NamedTuple):
@@ -270,9 +269,11 @@ class PutVectors(NamedTuple):
 
 
 READS: Final[tuple[type[Call[Any]], ...]] = (
-    Get, SearchDense, SearchLexical, Scan, Count, Facet, VectorNames, Info, MissingIndexes, Flush,
+    Get, SearchDense, SearchLexical, Scan, Count, Facet, VectorNames, Info, Inspect, Flush, *record_calls.READS,
 )  # fmt: skip
-WRITES: Final[tuple[type[Call[Any]], ...]] = (Commit, Replace, SetPayload, AddVectorName, PutVectors)
+WRITES: Final[tuple[type[Call[Any]], ...]] = (
+    Commit, Replace, SetPayload, AddVectorName, PutVectors, *record_calls.WRITES,
+)  # fmt: skip
 
 
 def check(call: object) -> None:

@@ -18,6 +18,7 @@ import qdrant_edge as qe
 from memanto.engine.checks import check_payload, check_point, check_vector
 from memanto.engine.edge_convert import to_point
 from memanto.engine.edge_shard import Shard
+from memanto.engine.integrity import PAYLOAD_SUM, payload_sum
 from memanto.engine.port import Change, Point, Vector
 from memanto.errors import BackendError, NotFoundError
 from memanto.times import from_rfc3339, to_rfc3339, utc
@@ -69,9 +70,11 @@ def replace(shard: Shard, point: Point, expected_token: str | None, token: str) 
 def set_payload(shard: Shard, point_id: UUID, fields: Mapping[str, Any]) -> None:
     """Set payload fields of an existing point; see `Engine.set_payload`."""
     check_payload(fields)
-    if not shard.get([point_id], vectors=False):
+    stored = shard.get([point_id], vectors=False).get(point_id)
+    if stored is None:
         raise NotFoundError(f"agent {shard.place.namespace!r} has no point {point_id}")
-    shard.update(qe.UpdateOperation.set_payload([point_id], dict(fields)))
+    total = payload_sum({**stored.payload, **fields})
+    shard.update(qe.UpdateOperation.set_payload([point_id], {**fields, PAYLOAD_SUM: total}))
 
 
 def put_vectors(shard: Shard, name: str, vectors: Mapping[UUID, Vector]) -> None:
@@ -141,8 +144,8 @@ def _write(shard: Shard, points: Mapping[UUID, Point]) -> None:
     shard.update(qe.UpdateOperation.upsert_points([to_point(point, point.payload) for point in points.values()]))
     found = shard.get(list(points), vectors=False)
     for key, point in points.items():
-        token = found[key].payload.get("token") if key in found else None
-        if token != point.payload.get("token"):
+        payload = found[key].payload if key in found else {}
+        if any(payload.get(field) != point.payload.get(field) for field in ("token", "retired_at")):
             raise BackendError(
                 f"point {key} of agent {shard.place.namespace!r} is not what was just written",
                 hint="run `memanto doctor`",

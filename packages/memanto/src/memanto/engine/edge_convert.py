@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 from uuid import UUID
 
 import qdrant_edge as qe
 
+from memanto.engine.integrity import MEND_HINT, with_sums, without_sums
 from memanto.engine.port import Point, SparseVector
 from memanto.engine.schema import LEXICAL_VECTOR
 from memanto.errors import (
     BackendError,
+    BackendUnavailableError,
     DiskFullError,
     EmbedderError,
     InvalidInputError,
@@ -20,6 +24,14 @@ from memanto.errors import (
     StoreDamagedError,
 )
 from memanto.filters import AnyOf, Condition, Either, Equals, HasVector, NumberRange, TimeRange, Where
+
+_SYSTEM_ERROR: Final = re.compile(r"\(os error ([0-9]+)\)")
+_DAMAGE: Final = re.compile(
+    "decode|decompress|deserialize|corrupt|out of bounds|not readable|Gridstore|No range index", re.IGNORECASE
+)
+"""Words of errors about bytes that cannot be what was written."""
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_REFUSED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 def to_filter(where: Where) -> qe.Filter | None:
@@ -65,7 +77,7 @@ def to_point(point: Point, payload: Mapping[str, Any]) -> qe.Point:
     vectors: dict[str, Any] = {name: list(map(float, vector)) for name, vector in point.dense.items()}
     if point.lexical is not None:
         vectors[LEXICAL_VECTOR] = to_sparse(point.lexical)
-    return qe.Point(point.id, vectors, dict(payload))
+    return qe.Point(point.id, vectors, with_sums(payload, point.lexical))
 
 
 def to_sparse(vector: SparseVector) -> qe.SparseVector:
@@ -74,14 +86,19 @@ def to_sparse(vector: SparseVector) -> qe.SparseVector:
 
 
 def from_record(record: Any, *, vectors: bool) -> Point:
-    """Return the port's point for a record of the engine."""
+    """Return the port's point for a record of the engine.
+
+    Raises:
+        StoreDamagedError: The payload, if it is a whole one, is not what was stored.
+    """
+    payload = without_sums(record.payload or {}, record.id)
     if not vectors:
-        return Point(to_uuid(record.id), record.payload or {})
+        return Point(to_uuid(record.id), payload)
     found = dict(record.vector or {})
     sparse = found.pop(LEXICAL_VECTOR, None)
     return Point(
         to_uuid(record.id),
-        record.payload or {},
+        payload,
         {name: tuple(vector) for name, vector in found.items()},
         None if sparse is None else SparseVector(tuple(sparse.indices), tuple(sparse.values)),
     )
@@ -105,9 +122,7 @@ def translated(place: str) -> Iterator[None]:
         raise
     except BaseException as error:  # the engine raises bare `Exception`, and panics are not even that
         if type(error).__name__ == "PanicException":
-            raise StoreDamagedError(
-                f"the engine failed inside on {place}: {error}", hint="run `memanto doctor`"
-            ) from error
+            raise StoreDamagedError(f"the engine failed inside on {place}: {error}", hint=MEND_HINT) from error
         if type(error) is not Exception:
             raise
         raise _translate(error, place) from error
@@ -115,8 +130,17 @@ def translated(place: str) -> Iterator[None]:
 
 def _translate(error: Exception, place: str) -> MemantoError:
     text = str(error)
-    if "No space left" in text or "os error 28" in text:
+    found = _SYSTEM_ERROR.search(text)
+    number = int(found[1]) if found else 0
+    if number in _FULL:
         return DiskFullError(f"the disk is full: {text}", hint="free some space, then try again")
+    if number in _REFUSED:
+        return BackendUnavailableError(
+            f"the operating system refused what the engine asked for {place}: {text}",
+            hint="check the permissions of the folder, and how many files and how much memory a process may have",
+        )
+    if _DAMAGE.search(text):
+        return StoreDamagedError(f"the engine cannot read {place}: {text}", hint=MEND_HINT)
     if "Vector dimension error" in text or "Not existing vector name" in text:
         return EmbedderError(f"a vector does not fit {place}: {text}", hint="check which embedder is in use")
     return BackendError(f"the engine failed on {place}: {text}", hint="run `memanto doctor`")

@@ -129,10 +129,9 @@ class ShardLease(Lease[Shard]):
             return Answer(error=BackendError(f"the process that has {self.what} failed: {error!r}"))
 
     def _here(self, request: Request[T], clock: Clock, timeout: float) -> T:
-        with contextlib.ExitStack() as stack:
-            if request.writes:
-                stack.enter_context(self.writing(timeout))
-            return request.run(stack.enter_context(self.use(timeout)), clock)
+        """Run a request on this process's shard; the caller keeps other processes out."""
+        with self.inside(timeout, alone=request.writes) as shard:
+            return request.run(shard, clock)
 
     # -- the lease's own moments --------------------------------------------------------------------
     def _taken(self) -> None:

@@ -14,6 +14,7 @@ import qdrant_edge as qe
 from memanto.engine.checks import check_vector, cut, next_size, round_score
 from memanto.engine.edge_convert import from_record, to_filter, to_sparse, to_uuid, translated
 from memanto.engine.edge_shard import Shard
+from memanto.engine.integrity import without_sums
 from memanto.engine.port import Candidate, Point, SparseVector, Vector
 from memanto.engine.schema import LEXICAL_VECTOR, TIME_FIELDS
 from memanto.errors import InvalidInputError
@@ -72,7 +73,9 @@ def _search(
             break
         size = next_size(size, limit)
     hits, scores = found[:count], scores[:count]
-    payloads: Iterable[Mapping[str, Any]] = (hit.payload or {} for hit in hits) if payload else repeat({})
+    payloads: Iterable[Mapping[str, Any]] = repeat({})
+    if payload:
+        payloads = (without_sums(hit.payload or {}, hit.id) for hit in hits)
     ids = [to_uuid(hit.id) for hit in hits]
     candidates = list(map(_new_candidate, zip(ids, scores, payloads, strict=False)))
     if len(set(scores)) < len(scores):  # else the engine's order is the one to return

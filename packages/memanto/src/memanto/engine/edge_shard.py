@@ -4,26 +4,44 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from uuid import UUID
 
 import qdrant_edge as qe
 
 from memanto.engine.edge_convert import from_record, to_filter, translated
-from memanto.engine.layout import CleanClose, Place, check_free_space, make_private, sync, translated_os
+from memanto.engine.integrity import LOG_MARK, MEND_HINT, Seal, differences, seal
+from memanto.engine.layout import (
+    OPENING_SPACE,
+    CleanClose,
+    Place,
+    check_free_space,
+    make_private,
+    sync,
+    translated_os,
+)
 from memanto.engine.port import Point
 from memanto.engine.schema import KEYWORD_FIELDS, LEXICAL_VECTOR, TIME_FIELDS
-from memanto.errors import MemantoError, StoreDamagedError, StoreLockedError
+from memanto.errors import (
+    BackendUnavailableError,
+    DiskFullError,
+    MemantoError,
+    StoreDamagedError,
+    StoreLockedError,
+)
 from memanto.filters import Where
+from memanto.ids import meta_point_id
 from memanto.times import from_rfc3339
 
 _THREADS: Final = 1
 """Search threads of a shard. Namespaces are small, and each open shard has its own pool."""
-_DAMAGED_HINT: Final = "run `memanto doctor`; a backup of the agent's folder, or an export, restores it"
+_MOST_ENTRIES: Final = 1_000_000
+"""More than the files of a log hold."""
 
 
 class Shard:
@@ -37,6 +55,11 @@ class Shard:
         dirty: Whether something was written since the last flush.
     """
 
+    grows: ClassVar = True
+    """Whether points are only ever added, so that the number at a flush is a lower bound for good."""
+    logged: ClassVar = True
+    """Whether the engine keeps a log of its own."""
+
     def __init__(self, place: Place, generation: int, raw: Any) -> None:
         self.place = place
         self.generation = generation
@@ -45,7 +68,8 @@ class Shard:
         self.incarnation = place.incarnation()
         self.last_recorded_at: datetime | None = None
         self.dirty = False
-        self._written = False
+        self._noting = threading.Lock()
+        self._written = False  # the files are not, or no longer, as they were sealed
         self._reshaped = False  # vectors were added since the last flush: their settings are in no log
 
     @property
@@ -77,16 +101,30 @@ class Shard:
 
     @classmethod
     def load(cls, place: Place, generation: int, timeout: float) -> Shard:
-        """Open a generation, replaying its log, and compare it with the note of its last clean close.
+        """Open a generation, replaying its log, and compare it with what was noted of it.
 
         Raises:
-            StoreDamagedError: A file cannot be read, or points are missing.
+            StoreDamagedError: A file is not what it was when it was closed, cannot be read, or points are missing.
             StoreLockedError: A process outside the lease (an interrupted `optimize`) has it open.
+            DiskFullError: There is no room to open it safely.
         """
-        raw = _load(place.shard(generation), timeout)
+        folder, note = place.shard(generation), place.read_clean_close(generation)
+        sealed = None if note is None else note.seal
+        check_free_space(folder, reserve=None if sealed is None else OPENING_SPACE)
+        if sealed is not None:
+            _check_seal(folder, sealed)
+        raw = _load(folder, timeout)
         try:
             shard = cls(place, generation, raw)
-            shard._compare(place.read_clean_close(generation))
+            shard._compare(note)
+            if sealed is None:
+                shard._written = True
+                if shard._renumbered():
+                    raise StoreDamagedError(
+                        f"the log of {str(folder)!r} was altered: what was written in the last moments before the "
+                        "store was left without being closed may be missing",
+                        hint=MEND_HINT,
+                    )
         except BaseException:
             raw.close()
             raise
@@ -113,9 +151,37 @@ class Shard:
     def update(self, operation: Any) -> None:
         """Apply one operation: it is atomic, and survives the process when this returns."""
         check_free_space(self.folder)
-        self.dirty = self._written = True
+        self.touch()
         with translated(self.place.namespace):
             self.raw.update(operation)
+
+    def touch(self) -> None:
+        """Note that the files are about to change; before everything that writes to them."""
+        if not self._written:
+            self.place.break_seal(self.generation)
+            self._renumbered()
+        self.dirty = self._written = True
+
+    def _renumbered(self) -> bool:
+        """Whether the log's numbers had gone back; they have caught up when this returns.
+
+        The engine reads its log up to the first entry that is altered, and numbers what comes next from there. It
+        takes an operation with a number below a point's as one that the point has seen, and silently leaves it out.
+        """
+        key, attempts = meta_point_id(self.place.namespace), 0
+        while self.logged and self.get([key], vectors=False):
+            mark = f"{time.time_ns()}-{attempts}"
+            with translated(self.place.namespace):
+                self.raw.update(qe.UpdateOperation.set_payload([key], {LOG_MARK: mark}))
+                [record] = self.raw.retrieve([key], [LOG_MARK], False)
+            if (record.payload or {}).get(LOG_MARK) == mark:
+                break
+            attempts += 1
+            if attempts == _MOST_ENTRIES:
+                raise StoreDamagedError(
+                    f"the engine carries out nothing of what it is given for {str(self.folder)!r}", hint=MEND_HINT
+                )
+        return attempts > 0
 
     def add_vector_name(self, name: str, dimension: int) -> None:
         """Add a dense vector name.
@@ -128,10 +194,15 @@ class Shard:
         self.dimensions = vector_names(self.folder)
 
     def flush(self) -> None:
-        """Write everything to the disk."""
+        """Write everything to the disk, and note how much that is."""
+        points, last = self.points(), self.last_recorded_at  # before: others may write meanwhile
         with translated(str(self.folder)):
             self.raw.flush()
         self.dirty = self._reshaped = False
+        if self.grows and self._written:
+            # Not forced to the disk: an older note that a power cut leaves promises less, and is true.
+            with self._noting:
+                self.place.write_clean_close(self.generation, CleanClose(points, last), synced=False)
 
     def settle(self) -> None:
         """Make what was written survive a power cut, in a fraction of the time that `flush` takes.
@@ -162,17 +233,19 @@ class Shard:
         with translated_os(self.folder):
             make_private(self.folder)
             if self._written:
-                self.place.write_clean_close(self.generation, CleanClose(points, self.last_recorded_at))
+                note = CleanClose(points, self.last_recorded_at, seal(self.folder))
+                self.place.write_clean_close(self.generation, note)
 
     def _compare(self, note: CleanClose | None) -> None:
         """Find the newest time of recording, and hold the number of points against the note."""
-        points, last = self.points(), self._newest()
+        points = self.points()
+        if note is not None and points < note.points:
+            raise StoreDamagedError(
+                f"{str(self.folder)!r} holds {points} points, but held {note.points} when it was last flushed",
+                hint=MEND_HINT,
+            )
+        last = self._newest()
         if note is not None:
-            if points < note.points:
-                raise StoreDamagedError(
-                    f"{str(self.folder)!r} holds {points} points, but held {note.points} when it was last closed",
-                    hint=f"{_DAMAGED_HINT}; removing {str(self.place.folder / 'closed.json')!r} accepts the loss",
-                )
             last = max((time for time in (last, note.last_recorded_at) if time is not None), default=None)
         self.last_recorded_at = last
 
@@ -190,7 +263,16 @@ def vector_names(folder: Path) -> dict[str, int]:
         vectors = json.loads(path.read_text("utf-8")).get("vectors") or {}
         return {name: int(settings["size"]) for name, settings in sorted(vectors.items())}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreDamagedError(f"{str(path)!r} cannot be read: {error}", hint=_DAMAGED_HINT) from error
+        raise StoreDamagedError(f"{str(path)!r} cannot be read: {error}", hint=MEND_HINT) from error
+
+
+def _check_seal(folder: Path, sealed: Seal) -> None:
+    changed = differences(folder, sealed)
+    if changed:
+        more = f", and {len(changed) - 1} more files differ" if len(changed) > 1 else ""
+        raise StoreDamagedError(
+            f"{str(folder)!r} is not what it was when it was closed: {changed[0]}{more}", hint=MEND_HINT
+        )
 
 
 def _load(folder: Path, timeout: float) -> Any:
@@ -199,11 +281,11 @@ def _load(folder: Path, timeout: float) -> Any:
         try:
             with translated(str(folder)):
                 return qe.EdgeShard.load(str(folder))
+        except (DiskFullError, BackendUnavailableError):
+            raise
         except MemantoError as error:
             if "WouldBlock" not in error.message:
-                raise StoreDamagedError(
-                    f"{str(folder)!r} cannot be opened: {error.message}", hint=_DAMAGED_HINT
-                ) from error
+                raise StoreDamagedError(f"{str(folder)!r} cannot be opened: {error.message}", hint=MEND_HINT) from error
             if time.monotonic() >= deadline:
                 raise StoreLockedError(
                     f"{str(folder)!r} is open in a process that holds no lease, such as an interrupted `optimize`",

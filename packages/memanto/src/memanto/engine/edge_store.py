@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ from memanto.engine import edge_calls as calls
 from memanto.engine.edge_calls import Call, Request
 from memanto.engine.edge_lease import ShardLease
 from memanto.engine.edge_shard import Shard
-from memanto.engine.layout import Place, list_namespaces, prepare_root, translated_os
+from memanto.engine.layout import Place, list_namespaces, namespaces_root, prepare_root, translated_os
 from memanto.engine.leases import registry
 from memanto.engine.network_fs import refuse_network_file_system
 from memanto.errors import BackendUnavailableError, NotFoundError
@@ -68,7 +67,7 @@ class EdgeStore:
 
     def open(self) -> None:
         refuse_network_file_system(self._home)
-        root = Path(os.path.realpath(self._home / self.below))
+        root = namespaces_root(self._home, self.below)
         with translated_os(self._home):
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
             prepare_root(root)
@@ -107,8 +106,8 @@ class EdgeStore:
         self._run(namespace, calls.Flush())
 
     # -- inside -------------------------------------------------------------------------------------
-    def _create(self, namespace: str, fill: Callable[[Shard], object]) -> bool:
-        """Make a namespace whose first generation `fill` fills; `False` when it exists."""
+    def _create(self, namespace: str, fill: Callable[[Shard], object] | None = None) -> bool:
+        """Make a namespace, whose first generation `fill` fills; `False` when it exists."""
         place = self._place(namespace)
         if place.exists():
             return False
@@ -119,7 +118,8 @@ class EdgeStore:
             with place.building() as draft:
                 shard = self.shard.create(draft, 1, {})
                 try:
-                    fill(shard)
+                    if fill is not None:
+                        fill(shard)
                 finally:
                     shard.close()
                 draft.switch(1)

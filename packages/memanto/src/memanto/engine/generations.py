@@ -37,7 +37,7 @@ def begin_next(shard: Shard, leave_out: Collection[UUID]) -> Shard:
     place, generation = shard.place, shard.generation + 1
     remove(place.shard(generation))  # an attempt of this process that failed
     check_free_space(place.folder, allocated_bytes(shard.folder))
-    target = Shard.create(place, generation, shard.dimensions)
+    target = type(shard).create(place, generation, shard.dimensions)
     try:
         target.last_recorded_at = shard.last_recorded_at
         _copy(shard.raw, target, frozenset(leave_out))

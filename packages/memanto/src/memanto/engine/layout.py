@@ -24,26 +24,30 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from memanto.errors import BackendUnavailableError, DiskFullError, MemantoError, StoreDamagedError
+from memanto.engine.integrity import MEND_HINT, Seal, data_blocks
+from memanto.errors import BackendUnavailableError, DiskFullError, InvalidInputError, MemantoError, StoreDamagedError
 from memanto.ids import decode_agent_id, encode_agent_id
 from memanto.times import from_rfc3339, to_rfc3339
 
 FREE_SPACE: Final = 64 * 1024 * 1024
 """Bytes that must be free before a write. The engine maps its files into memory, so a disk that fills up
 while it writes kills the process instead of raising an error."""
+OPENING_SPACE: Final = 1024 * 1024
+"""Bytes that must be free to open what was closed cleanly; else the log is replayed, which is writing."""
 
+_BLOCK: Final = 1 << 16
 _GENERATION: Final = re.compile(r"shard-([1-9][0-9]*)")
 
 
-def namespaces_root(home: Path) -> Path:
+def namespaces_root(home: Path, below: str = "namespaces") -> Path:
     """Return the folder that holds every namespace of the store at `home`, with symbolic links resolved."""
-    return Path(os.path.realpath(home / "namespaces"))
+    return Path(os.path.realpath(home / below))
 
 
 def list_namespaces(root: Path) -> list[str]:
@@ -52,7 +56,15 @@ def list_namespaces(root: Path) -> list[str]:
         entries = list(os.scandir(root))
     except FileNotFoundError:
         return []
-    return sorted(decode_agent_id(e.name) for e in entries if not e.name.startswith(".") and e.is_dir())
+    return sorted(decode_agent_id(entry.name) for entry in entries if _is_namespace(entry.name) and entry.is_dir())
+
+
+def _is_namespace(name: str) -> bool:
+    """Whether a folder's name is one that `encode_agent_id` gives; others (`lost+found`) are not ours."""
+    try:
+        return encode_agent_id(decode_agent_id(name)) == name
+    except InvalidInputError:
+        return False
 
 
 def prepare_root(root: Path) -> None:
@@ -64,16 +76,21 @@ def prepare_root(root: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)  # whoever dropped it may be removing it as well
 
 
-def check_free_space(folder: Path, needed: int = 0) -> None:
-    """Refuse to write when the disk of `folder` has less than `FREE_SPACE` and `needed` bytes left.
+def check_free_space(folder: Path, needed: int = 0, *, reserve: int | None = None) -> None:
+    """Refuse to go on when the disk of `folder` has less than `reserve` and `needed` bytes left.
+
+    Args:
+        folder: On the disk in question.
+        needed: Bytes about to be written.
+        reserve: Bytes that must be left; `FREE_SPACE` when missing.
 
     Raises:
         DiskFullError: Too little is free; nothing was written.
     """
-    free = shutil.disk_usage(folder).free
-    if free < FREE_SPACE + needed:
+    free, wanted = shutil.disk_usage(folder).free, needed + (FREE_SPACE if reserve is None else reserve)
+    if free < wanted:
         raise DiskFullError(
-            f"only {free:,} bytes are free on the disk of {str(folder)!r}, {FREE_SPACE + needed:,} are needed",
+            f"only {free:,} bytes are free on the disk of {str(folder)!r}, {wanted:,} are needed",
             hint="free some space, then try again",
         )
 
@@ -112,6 +129,24 @@ def sync_tree(folder: Path) -> None:
         sync(Path(path))
 
 
+def copy_sparse(source: Path, target: Path) -> None:
+    """Copy a folder and leave holes where its files have holes or zeros."""
+    zeros = bytes(_BLOCK)
+    target.mkdir(mode=0o700)
+    for path in source.iterdir():
+        if path.is_dir():
+            copy_sparse(path, target / path.name)
+            continue
+        with path.open("rb", buffering=0) as old, (target / path.name).open("xb", buffering=0) as new:
+            new.truncate(path.stat().st_size)
+            for start in data_blocks(old.fileno(), _BLOCK):
+                old.seek(start)
+                block = old.read(_BLOCK)
+                if block != zeros[: len(block)]:
+                    new.seek(start)
+                    new.write(block)
+
+
 def allocated_bytes(folder: Path) -> int:
     """Return the bytes that `folder` takes on the disk; sparse files count what they really use."""
     total = 0
@@ -130,25 +165,33 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replace `path` with `text` so that a crash leaves the old or the new content, on the disk."""
+def write_atomically(path: Path, text: str, *, synced: bool = True) -> None:
+    """Replace `path` with `text` so that a process that dies leaves the old or the new content.
+
+    If `synced`, it is on the disk when this returns; else a power cut may leave an older content, or none.
+    """
     temporary = path.with_name(f"{path.name}.tmp")
     write_private(temporary, text)
-    sync(temporary)
+    if synced:
+        sync(temporary)
     temporary.replace(path)
-    sync(path.parent)
+    if synced:
+        sync(path.parent)
 
 
 @dataclass(frozen=True, slots=True)
 class CleanClose:
-    """What a generation held when it was last closed.
+    """What a generation held when it was last closed, or flushed.
 
     Points are only ever added to a generation, so these are lower bounds for good: a later crash can add
-    points that the note does not know of, but fewer points mean that a file lost some.
+    points that the note does not know of, but fewer points mean that a file lost some. (Before records are
+    deleted their note is removed.)
     """
 
     points: int
     last_recorded_at: datetime | None
+    seal: Seal | None = None
+    """What its files were when it was closed, if nothing was written since; see `memanto.engine.integrity`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +232,7 @@ class Place:
         if match is None or not (self.folder / text).is_dir():
             raise StoreDamagedError(
                 f"{str(path)!r} does not name a generation of agent {self.namespace!r}",
-                hint="run `memanto doctor`, or restore the folder from a backup",
+                hint=MEND_HINT,
             )
         return int(match[1])
 
@@ -207,14 +250,16 @@ class Place:
         """Make `generation` the one in use; the last step of building it."""
         write_atomically(self.folder / "CURRENT", f"shard-{generation}\n")
 
+    def generations(self) -> list[int]:
+        """Return the numbers of the generations that have a folder, ascending."""
+        found = (_GENERATION.fullmatch(path.name) for path in self.folder.iterdir() if path.is_dir())
+        return sorted(int(match[1]) for match in found if match)
+
     def leftovers(self) -> list[Path]:
-        """Return what an interrupted switch left: other generations and unfinished files."""
-        current = f"shard-{self.generation()}"
-        return sorted(
-            path
-            for path in self.folder.iterdir()
-            if path.suffix == ".tmp" or (_GENERATION.fullmatch(path.name) and path.name != current)
-        )
+        """Return what an interrupted switch left: other generations and an unfinished `CURRENT`."""
+        current = self.generation()
+        others = [self.shard(number) for number in self.generations() if number != current]
+        return [*others, *self.folder.glob("CURRENT.tmp")]
 
     def remove_leftovers(self) -> None:
         """Remove `leftovers()`; only for the holder of the lease, with no other generation open."""
@@ -227,16 +272,36 @@ class Place:
             note = json.loads((self.folder / "closed.json").read_text("utf-8"))
             if note["shard"] != f"shard-{generation}":
                 return None
-            last = note["last_recorded_at"]
-            return CleanClose(int(note["points"]), None if last is None else from_rfc3339(last))
-        except (FileNotFoundError, ValueError, KeyError, TypeError, MemantoError):  # unfinished: as if absent
-            return None
+            last, files = note["last_recorded_at"], note.get("files")
+            return CleanClose(
+                int(note["points"]),
+                None if last is None else from_rfc3339(last),
+                None if files is None else {name: (int(size), total) for name, (size, total) in files.items()},
+            )
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, MemantoError):
+            return None  # unfinished or damaged: as if absent, until the next close writes it anew
 
-    def write_clean_close(self, generation: int, note: CleanClose) -> None:
-        """Store the note of a clean close."""
+    def write_clean_close(self, generation: int, note: CleanClose, *, synced: bool = True) -> None:
+        """Store the note of a clean close or, without a seal, of a flush."""
         last = None if note.last_recorded_at is None else to_rfc3339(note.last_recorded_at)
-        content = {"shard": f"shard-{generation}", "points": note.points, "last_recorded_at": last}
-        write_atomically(self.folder / "closed.json", json.dumps(content) + "\n")
+        content: dict[str, object] = {
+            "shard": f"shard-{generation}",
+            "points": note.points,
+            "last_recorded_at": last,
+        }
+        if note.seal is not None:
+            content["files"] = note.seal
+        write_atomically(self.folder / "closed.json", json.dumps(content) + "\n", synced=synced)
+
+    def break_seal(self, generation: int) -> None:
+        """Note on the disk that the files are about to change; without a seal this does nothing."""
+        note = self.read_clean_close(generation)
+        if note is not None and note.seal is not None:
+            self.write_clean_close(generation, replace(note, seal=None))
+
+    def forget_clean_close(self) -> None:
+        """Remove the note of the last clean close, before points are deleted."""
+        (self.folder / "closed.json").unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def building(self) -> Iterator[Place]:

@@ -157,6 +157,21 @@ class Lease(Generic[R]):
                 self._writer.release()
 
     @contextlib.contextmanager
+    def inside(self, timeout: float, *, alone: bool) -> Iterator[R]:
+        """Do as `use` does, and as `writing` if `alone`, for a thread that is in `hold` or `guest` already."""
+        if alone and not self._writer.acquire(timeout=max(timeout, 0.0)):
+            raise self._busy()
+        try:
+            resource = self._enter(time.monotonic() + timeout)
+            try:
+                yield resource
+            finally:
+                self._leave()
+        finally:
+            if alone:
+                self._writer.release()
+
+    @contextlib.contextmanager
     def exclusive(self, timeout: float) -> Iterator[None]:
         """Close the resource and keep everybody from opening it. The caller is in `writing`."""
         with self.hold(timeout):
@@ -196,6 +211,10 @@ class Lease(Generic[R]):
     def is_open(self) -> bool:
         """Whether this process has the resource open."""
         return self._resource is not None
+
+    def glimpse(self) -> R | None:
+        """Return the resource if this process has it open at this moment: to be looked at, not to be worked with."""
+        return self._resource if self._owned and not self._moving else None
 
     def let_go(self, timeout: float = 0.0) -> bool:
         """Close the resource and release the locks, once no thread is inside; returns whether that is so."""

@@ -95,6 +95,19 @@ class EngineInfo:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Salvage:
+    """What could be read of damaged files.
+
+    Attributes:
+        points: What is whole, by id; vectors included.
+        lost: What is known to be missing, in words; empty when that is everything.
+    """
+
+    points: Mapping[UUID, Point]
+    lost: tuple[str, ...]
+
+
 class Engine(Protocol):
     """What `EdgeEngine` and `ServerEngine` implement. All methods may be called from any thread."""
 
@@ -231,3 +244,18 @@ class Engine(Protocol):
 
     def problems(self, namespace: str) -> list[str]:
         """Look for damage this engine can notice by itself; one sentence each, empty when sound."""
+
+    def salvage(self, namespace: str) -> Salvage:
+        """Read what can be read of a namespace whose files are damaged; changes nothing.
+
+        Raises:
+            BackendError: The files belong to a server.
+            StoreDamagedError: Nothing is left.
+        """
+
+    def mend(self, namespace: str) -> tuple[str, ...]:
+        """Build damaged files anew from what `salvage` finds, if that is everything.
+
+        Returns:
+            What would be lost; nothing was changed then. Empty when it is mended.
+        """

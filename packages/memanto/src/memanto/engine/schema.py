@@ -28,3 +28,7 @@ and `world_from` are filtered without one. A server adds `namespace` as its tena
 
 OPEN_END: Final = "9999-12-31T23:59:59.999999Z"
 """`retired_at` of a version that no later one has retired; refused as input."""
+
+RECORD_KEYWORDS: Final = ("thread", "line", "of", "run")
+RECORD_TIME: Final = "at"
+"""Indexed fields of records (`engine.records`): few, for each costs with every write."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from memanto.engine.checks import check_payload, check_point, check_vector, cut, next_size
-from memanto.engine.port import Candidate, Change, EngineInfo, Point, SparseVector, Vector
+from memanto.engine.port import Candidate, Change, EngineInfo, Point, Salvage, SparseVector, Vector
 from memanto.engine.schema import KEYWORD_FIELDS, LEXICAL_VECTOR, TIME_FIELDS
 from memanto.engine.server_client import Connection
 from memanto.engine.server_collection import Collection
@@ -38,7 +38,7 @@ from memanto.engine.server_convert import (
     to_struct,
 )
 from memanto.engine.server_state import NamespaceState, unknown
-from memanto.errors import EmbedderMismatchError, InvalidInputError, NotFoundError
+from memanto.errors import BackendError, EmbedderMismatchError, InvalidInputError, NotFoundError
 from memanto.filters import Equals, TimeRange, Where
 from memanto.ids import check_agent_id, meta_point_id
 from memanto.times import from_rfc3339, to_rfc3339, utc_now
@@ -362,6 +362,16 @@ class ServerEngine:
     def problems(self, namespace: str) -> list[str]:
         self._require(namespace)
         return self._collection.problems()
+
+    def salvage(self, namespace: str) -> Salvage:
+        self._require(namespace)
+        raise BackendError(
+            f"the files of agent {namespace!r} belong to the server",
+            hint="restore a snapshot of the collection on the server",
+        )
+
+    def mend(self, namespace: str) -> tuple[str, ...]:
+        return self.salvage(namespace).lost
 
     # -- helpers: existence -------------------------------------------------------------------------
     def _known(self, namespace: str) -> Collection:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import UUID
 
 from memanto.engine.schema import KEYWORD_FIELDS, LEXICAL_VECTOR, SCHEMA_VERSION, TIME_FIELDS
@@ -20,7 +20,6 @@ from memanto.errors import BackendError, SchemaMismatchError
 if TYPE_CHECKING:
     from qdrant_client import models
 
-_SCHEMA_KEY: Final = "memanto_schema"
 _PAGE: Final = 1_000
 
 
@@ -31,6 +30,8 @@ class Collection:
         connection: Where it lives.
         name: What it is called there.
     """
+
+    _schema_key: ClassVar = "memanto_schema"
 
     def __init__(self, connection: Connection, name: str) -> None:
         self._connection = connection
@@ -93,11 +94,11 @@ class Collection:
     def problems(self) -> list[str]:
         """Return what is wrong with the collection's schema and indexes, one sentence each."""
         described = self._described()
-        found = _faults(self._name, described)
+        found = self._faults(described)
         if not self._connection.local:
             found += [
                 f"collection {self._name!r} has no index on {field!r}: filtering by it is slow, ordering fails"
-                for field in _wanted_indexes()
+                for field in self._wanted_indexes()
                 if field not in described.payload_schema
             ]
         return found
@@ -314,7 +315,7 @@ class Collection:
         return self._connection.run(lambda client: client.get_collection(self._name))
 
     def _check(self, described: models.CollectionInfo) -> None:
-        faults = _faults(self._name, described)
+        faults = self._faults(described)
         if faults:
             raise SchemaMismatchError(
                 "; ".join(faults), hint="name another collection, or use the version that made this one"
@@ -322,19 +323,10 @@ class Collection:
 
     def _make(self) -> None:
         """Create the collection. Losing the race for it to another process is as good as winning."""
-        from qdrant_client import models
-
-        sparse = models.SparseVectorParams(modifier=models.Modifier.IDF)
-        # Every search names a namespace, so graphs are built per tenant and none over all of them.
-        graph = models.HnswConfigDiff(m=0, payload_m=16)
         try:
             self._connection.run(
                 lambda client: client.create_collection(
-                    self._name,
-                    vectors_config={},
-                    sparse_vectors_config={LEXICAL_VECTOR: sparse},
-                    hnsw_config=graph,
-                    metadata={_SCHEMA_KEY: SCHEMA_VERSION},
+                    self._name, vectors_config={}, metadata={self._schema_key: SCHEMA_VERSION}, **self._settings()
                 )
             )
         except BackendError:
@@ -346,7 +338,7 @@ class Collection:
         if self._connection.local:
             return  # local mode has no indexes and warns when asked for one
         present = self._described().payload_schema
-        for field, params in _wanted_indexes().items():
+        for field, params in self._wanted_indexes().items():
             if field not in present:
                 self._connection.run(
                     lambda client, field=field, params=params: client.create_payload_index(  # type: ignore[misc]
@@ -354,44 +346,52 @@ class Collection:
                     )
                 )
 
+    # -- what makes it a collection of memories -----------------------------------------------------
+    def _settings(self) -> dict[str, Any]:
+        from qdrant_client import models
 
-def _wanted_indexes() -> dict[str, models.KeywordIndexParams | models.DatetimeIndexParams]:
-    """Return the indexes of a server: the tenant's, the meta points', and those of the schema.
+        sparse = models.SparseVectorParams(modifier=models.Modifier.IDF)
+        # Every search names a namespace, so graphs are built per tenant and none over all of them.
+        graph = models.HnswConfigDiff(m=0, payload_m=16)
+        return {"sparse_vectors_config": {LEXICAL_VECTOR: sparse}, "hnsw_config": graph}
 
-    Only the tenant's adds links to graphs: no search filters by another field without it.
-    """
-    from qdrant_client import models
+    def _wanted_indexes(self) -> dict[str, models.KeywordIndexParams | models.DatetimeIndexParams]:
+        """Return the indexes of a server: the tenant's, the meta points', and those of the schema.
 
-    keyword, time = models.KeywordIndexType.KEYWORD, models.DatetimeIndexType.DATETIME
-    wanted: dict[str, models.KeywordIndexParams | models.DatetimeIndexParams] = {
-        NAMESPACE_FIELD: models.KeywordIndexParams(type=keyword, is_tenant=True)
-    }
-    for field in (META_FIELD, *KEYWORD_FIELDS):
-        wanted[field] = models.KeywordIndexParams(type=keyword, enable_hnsw=False)
-    for field in TIME_FIELDS:
-        wanted[field] = models.DatetimeIndexParams(type=time, enable_hnsw=False)
-    return wanted
+        Only the tenant's adds links to graphs: no search filters by another field without it.
+        """
+        from qdrant_client import models
+
+        keyword, time = models.KeywordIndexType.KEYWORD, models.DatetimeIndexType.DATETIME
+        wanted: dict[str, models.KeywordIndexParams | models.DatetimeIndexParams] = {
+            NAMESPACE_FIELD: models.KeywordIndexParams(type=keyword, is_tenant=True)
+        }
+        for field in (META_FIELD, *KEYWORD_FIELDS):
+            wanted[field] = models.KeywordIndexParams(type=keyword, enable_hnsw=False)
+        for field in TIME_FIELDS:
+            wanted[field] = models.DatetimeIndexParams(type=time, enable_hnsw=False)
+        return wanted
+
+    def _faults(self, described: models.CollectionInfo) -> list[str]:
+        from qdrant_client import models
+
+        name = self._name
+        schema = (described.config.metadata or {}).get(self._schema_key)
+        if schema is None:
+            return [f"collection {name!r} was not made by memanto"]
+        faults = []
+        if schema != SCHEMA_VERSION:
+            faults.append(f"collection {name!r} has schema {schema!r}, this version reads {SCHEMA_VERSION!r}")
+        sparse = (described.config.params.sparse_vectors or {}).get(LEXICAL_VECTOR)
+        if sparse is None or sparse.modifier != models.Modifier.IDF:
+            faults.append(f"collection {name!r} has no sparse vector {LEXICAL_VECTOR!r} with document frequencies")
+        vectors = described.config.params.vectors
+        for vector, params in vectors.items() if isinstance(vectors, dict) else ():
+            if params.distance != models.Distance.DOT:
+                faults.append(f"vector name {vector!r} of collection {name!r} does not compare by dot product")
+        return faults
 
 
 def _dense(described: models.CollectionInfo) -> dict[str, int]:
     vectors = described.config.params.vectors
     return {name: params.size for name, params in vectors.items()} if isinstance(vectors, dict) else {}
-
-
-def _faults(name: str, described: models.CollectionInfo) -> list[str]:
-    from qdrant_client import models
-
-    schema = (described.config.metadata or {}).get(_SCHEMA_KEY)
-    if schema is None:
-        return [f"collection {name!r} was not made by memanto"]
-    faults = []
-    if schema != SCHEMA_VERSION:
-        faults.append(f"collection {name!r} has schema {schema!r}, this version reads {SCHEMA_VERSION!r}")
-    sparse = (described.config.params.sparse_vectors or {}).get(LEXICAL_VECTOR)
-    if sparse is None or sparse.modifier != models.Modifier.IDF:
-        faults.append(f"collection {name!r} has no sparse vector {LEXICAL_VECTOR!r} with document frequencies")
-    vectors = described.config.params.vectors
-    for vector, params in vectors.items() if isinstance(vectors, dict) else ():
-        if params.distance != models.Distance.DOT:
-            faults.append(f"vector name {vector!r} of collection {name!r} does not compare by dot product")
-    return faults

@@ -160,6 +160,6 @@ class _Importer:
 
 
 def _is_searched(memory: Memory) -> bool:
-    """Whether a search may find it: not the parent of a split text, a tombstone, or a step of a run."""
-    is_step = memory.part > 0 and "step" in memory.metadata
-    return not memory.parts and memory.status is not Status.FORGOTTEN and not is_step
+    """Whether a search may find it: not the parent of a split text, a tombstone, a run's step, or upkeep's record."""
+    is_kept_apart = memory.part > 0 and ("step" in memory.metadata or "upkeep" in memory.metadata)
+    return not memory.parts and memory.status is not Status.FORGOTTEN and not is_kept_apart

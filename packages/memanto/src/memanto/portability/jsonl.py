@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from memanto.engine.codec import decode
 from memanto.engine.schema import OPEN_END
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, shown
 from memanto.filters import TimeRange, Where
 from memanto.memory.namespace import Namespace
 from memanto.memory.redaction import redact
 from memanto.memory.validation import coerce_provenance, coerce_status, coerce_type
-from memanto.models import Decision, Memory, Status
+from memanto.models import Agent, Decision, Memory, Status
 from memanto.times import from_rfc3339, to_rfc3339
 
 FORMAT: Final = "memanto-memories"
@@ -51,8 +51,13 @@ _EVERY_VERSION: Final = Where((TimeRange("recorded_at", lte=OPEN_END),))
 
 
 def export_lines(namespace: Namespace, *, now: datetime) -> Iterator[str]:
-    """Yield the lines of an export, without line ends: a header, then every version by memory and number."""
-    agent = namespace.meta().agent
+    """Return the lines of an export, without line ends: a header, then every version by time of recording."""
+    points = namespace.engine.scan(namespace.name, _EVERY_VERSION, order_by="recorded_at", descending=False)
+    return lines_of(namespace.meta().agent, [decode(namespace.name, point.payload) for point in points], now=now)
+
+
+def lines_of(agent: Agent, memories: Sequence[Memory], *, now: datetime) -> Iterator[str]:
+    """Yield the lines of an export of these versions, ascending by time of recording."""
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -62,8 +67,7 @@ def export_lines(namespace: Namespace, *, now: datetime) -> Iterator[str]:
         "exported_at": to_rfc3339(now),
     }
     yield json.dumps(header, ensure_ascii=False)
-    points = namespace.engine.scan(namespace.name, _EVERY_VERSION, order_by="recorded_at", descending=False)
-    for memory in _settled([decode(namespace.name, point.payload) for point in points]):
+    for memory in _settled(memories):
         yield json.dumps(memory_to_json(memory), ensure_ascii=False)
 
 
@@ -106,7 +110,7 @@ def memory_from_json(value: Mapping[str, Any], namespace: str) -> Memory:
     """
     unknown = sorted(set(value) - set(_KINDS))
     if unknown:
-        raise InvalidInputError(f"unknown field {unknown[0]!r}")
+        raise InvalidInputError(f"unknown field {shown(unknown[0])}")
     missing = [name for name in _REQUIRED if name not in value]
     if missing:
         raise InvalidInputError(f"not a version of a memory: the field {missing[0]!r} is missing")
@@ -157,7 +161,7 @@ def _of_kind(name: str, value: Any) -> Any:
 def _decision(value: Mapping[str, Any]) -> Decision:
     unknown = sorted(set(value) - {"actor", "action", "reason"})
     if unknown:
-        raise InvalidInputError(f"a decision has no field {unknown[0]!r}")
+        raise InvalidInputError(f"a decision has no field {shown(unknown[0])}")
     if "action" not in value:
         raise InvalidInputError("a decision says which action it was")
     for name, item in value.items():
