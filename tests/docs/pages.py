@@ -24,6 +24,8 @@ _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`]*)$")
 _ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}(?:-[0-9a-f]{4})?(?:-[0-9a-f]{4}-[0-9a-f]{12})?\b")
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?")
 _EXIT = re.compile(r"#\s*exit (\d+)")
+_RUN = re.compile(r"\b\d{8}T\d{6}-[0-9a-f]{6}\b")
+_HERE = re.compile(r"<<'(\w+)'$")
 _SHELL = re.compile(r"[|<>&;$`]|^\w+=")
 
 
@@ -48,7 +50,7 @@ class Command:
 
 def pages() -> list[Path]:
     """Return every page whose blocks a reader may copy."""
-    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "packages/memanto/README.md")]
+    top = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("packages/*/README.md"))]
     return top + sorted(p for p in (*DOCS.rglob("*.md"), *ROOT.glob("examples/*.md")) if "_build" not in p.parts)
 
 
@@ -82,6 +84,9 @@ def commands(block: Block) -> Iterator[Command]:
         text, shown = lines[start][2:], start + 1
         while text.endswith("\\"):
             text, shown = f"{text[:-1].rstrip()} {lines[shown].strip()}", shown + 1
+        if here := _HERE.search(text):
+            end = lines.index(here[1], shown) + 1
+            text, shown = "\n".join([text, *lines[shown:end]]), end
         status = _EXIT.search(text)
         output = tuple(line.rstrip() for line in lines[shown:following] if line.strip())
         yield Command(_EXIT.sub("", text).strip(), block.line + start, int(status[1]) if status else 0, output)
@@ -108,7 +113,7 @@ class Reader:
 
     def _python(self, block: Block) -> None:
         source = "\n" * (block.line - 1) + block.text
-        exec(compile(source, str(self.page), "exec"), self._names)
+        exec(compile(source, str(self.page), "exec", dont_inherit=True), self._names)
         self.ran += 1
 
     def _shell(self, command: Command) -> None:
@@ -157,4 +162,4 @@ class Reader:
 
 
 def _plain(line: str) -> str:
-    return " ".join(_TIME.sub("<time>", _ID.sub("<id>", line)).split())
+    return " ".join(_TIME.sub("<time>", _RUN.sub("<run>", _ID.sub("<id>", line))).split())

@@ -35,7 +35,8 @@ def test_the_blocks_of_a_page_run_in_order(page: Path, folder: Path) -> None:
 
 
 def test_the_readme_and_the_tutorial_are_among_the_pages_that_run() -> None:
-    assert {"README.md", "docs/tutorial/first-memory.md"} <= {name_of(page) for page in _RUNNABLE}
+    tutorials = {"docs/tutorial/first-memory.md", "docs/tutorial/first-loop.md"}
+    assert {"README.md", *tutorials} <= {name_of(page) for page in _RUNNABLE}
 
 
 @pytest.mark.parametrize(

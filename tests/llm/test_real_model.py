@@ -1,10 +1,11 @@
 """Ten questions to a real language model behind any endpoint of the OpenAI protocol (opt-in: `make test-llm`).
 
-`MEMANTO_TEST_LLM_URL` names the endpoint up to its version, `MEMANTO_TEST_LLM_MODEL` the model,
-`MEMANTO_TEST_LLM_KEY` the key if there is one, `MEMANTO_TEST_LLM_LEAST` how many of the seven answerable questions
-the model itself must answer (default 1: the smallest models hardly cite). What does not depend on the model's
-size is asserted in full: citations are of what was sent, the right memory is cited, and abstention is decided by
-retrieval, so that a model that always finds something to say is not even asked.
+`make test-llm` starts a small model on this machine with `scripts/local_llm.py`, unless `MEMANTO_TEST_LLM_URL` names
+an endpoint up to its version. `MEMANTO_TEST_LLM_MODEL` names the model, `MEMANTO_TEST_LLM_CONTEXT` its tokens (default
+2,048), `MEMANTO_TEST_LLM_KEY` the key if there is one, `MEMANTO_TEST_LLM_LEAST` how many of the seven answerable
+questions the model itself must answer. What does not depend on the model's size is asserted in full: citations are of
+what was sent, the right memory is cited, and abstention is decided by retrieval, so that a model that always finds
+something to say is not even asked.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -62,7 +64,8 @@ class Counting(OpenAiModel):
 def model() -> Counting:
     name = os.environ.get("MEMANTO_TEST_LLM_MODEL", "default")
     key = os.environ.get("MEMANTO_TEST_LLM_KEY") or None
-    return Counting(URL, name, api_key=key, timeout=300.0, max_tokens=120, context_tokens=2_048)
+    context = int(os.environ.get("MEMANTO_TEST_LLM_CONTEXT", "2048"))
+    return Counting(URL, name, api_key=key, timeout=300.0, max_tokens=120, context_tokens=context, local=True)
 
 
 @pytest.fixture(scope="module")
@@ -73,25 +76,48 @@ def memory() -> Iterator[Memanto]:
         yield made
 
 
+@dataclass(frozen=True)
+class Told:
+    """An answer, and the pieces in which the model's reply came."""
+
+    answer: Answer
+    pieces: tuple[str, ...]
+
+
 @pytest.fixture(scope="module")
-def answers(memory: Memanto, model: Counting) -> dict[str, Answer]:
-    """Each answerable question, asked once."""
-    return {question: memory.answer(question, llm=model) for question, _ in ANSWERABLE}
+def told(memory: Memanto, model: Counting) -> dict[str, Told]:
+    """Each answerable question, asked once; printed, so that `-rP` shows what the model made of it."""
+    found = {}
+    for question, _ in ANSWERABLE:
+        pieces: list[str] = []
+        answer = memory.answer(question, llm=model, on_text=pieces.append)
+        found[question] = Told(answer, tuple(pieces))
+        print(f"{question}\n  said: {''.join(pieces)!r}\n  {answer.how}: {answer.text!r} {list(answer.notes)}")
+    return found
 
 
 @pytest.mark.parametrize(("question", "holds"), ANSWERABLE)
-def test_an_answer_cites_the_memory_that_holds_it(question: str, holds: str, answers: dict[str, Answer]) -> None:
-    answer = answers[question]
+def test_an_answer_cites_the_memory_that_holds_it(
+    question: str, holds: str, told: dict[str, Told], memory: Memanto
+) -> None:
+    answer = told[question].answer
     assert not answer.abstained
     assert any(holds in one.quote for one in answer.citations)
     assert {int(n) for n in re.findall(r"\[(\d+)\]", answer.text)} == {one.number for one in answer.citations}
+    assert {one.id for one in answer.citations} <= {hit.memory.id for hit in memory.recall()}
 
 
-def test_the_model_wrote_some_answers_and_the_others_say_why_not(answers: dict[str, Answer], model: Counting) -> None:
-    written = [answer for answer in answers.values() if answer.how == model.name]
+def test_the_model_wrote_some_answers_and_the_others_say_why_not(told: dict[str, Told], model: Counting) -> None:
+    answers = [one.answer for one in told.values()]
+    assert model.asked >= len(answers)
+    written = [answer for answer in answers if answer.how == model.name]
     assert len(written) >= int(os.environ.get("MEMANTO_TEST_LLM_LEAST", "1"))
-    for answer in answers.values():
+    for answer in answers:
         assert answer.how == model.name or any("composed without" in note for note in answer.notes)
+
+
+def test_replies_arrive_piece_by_piece(told: dict[str, Told]) -> None:
+    assert max(len(one.pieces) for one in told.values()) > 1
 
 
 @pytest.mark.parametrize("question", UNANSWERABLE)

@@ -27,7 +27,7 @@ def checked(reply: str) -> Checked:
         ("The ledger database is PostgreSQL 17. [1]", "The ledger database is PostgreSQL 17. [1]"),
         ("It lags by 5 minutes [2][1].", "It lags by 5 minutes. [2][1]"),
         ("It lags by 5 minutes [2, 1].", "It lags by 5 minutes. [2][1]"),
-        ("- Postgres holds the ledger [1]\n- It lags [2]", "- Postgres holds the ledger [1]\n- It lags [2]"),
+        ("- Postgres holds it [1]\n- It lags by minutes [2]", "- Postgres holds it [1]\n- It lags by minutes [2]"),
         ("Die Abrechnung startet um 01:50 Uhr [3].", "Die Abrechnung startet um 01:50 Uhr. [3]"),
     ],
 )
@@ -65,6 +65,52 @@ def test_claims_without_a_citation_are_left_out() -> None:
     result = checked("Sure, here is the answer. The ledger database is PostgreSQL 17 [1]. Hope this helps!")
     assert result.text == "The ledger database is PostgreSQL 17. [1]"
     assert result.uncited == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        (
+            "The ledger database is PostgreSQL 17 behind PgBouncer.",
+            "The ledger database is PostgreSQL 17 behind PgBouncer. [1]",
+        ),
+        (
+            "The database that holds the ledger is PostgreSQL 17.",
+            "The database that holds the ledger is PostgreSQL 17. [1]",
+        ),
+        ("About 5 minutes", "About 5 minutes [2]"),
+        ("PgBouncer", "PgBouncer [1]"),
+    ],
+)
+def test_a_sentence_that_repeats_one_memory_is_given_its_citation(reply: str, text: str) -> None:
+    result = checked(reply)
+    assert (result.text, result.attributed, result.uncited) == (text, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "The source is 5 minutes away.",
+        "Ledger pulls never lag the source by about 5 minutes.",
+        "PostgreSQL 17 lags by 5 minutes.",
+        "Source.",
+        "The ledger database is PostgreSQL 17 behind PgBouncer [9].",
+    ],
+)
+def test_a_sentence_that_no_single_memory_says_is_not_given_one(reply: str) -> None:
+    result = checked(reply)
+    assert (result.text, result.attributed, result.uncited) == ("", 0, 1)
+
+
+def test_a_sentence_that_only_repeats_a_question_for_something_is_left_out() -> None:
+    result = checked("The ledger database holds the ledger [1]. It lags by 5 minutes [2].")
+    assert (result.text, result.echoes) == ("It lags by 5 minutes. [2]", 1)
+    assert checked("How far does the ledger database lag?").text == ""
+
+
+def test_a_yes_in_the_words_of_the_question_is_an_answer() -> None:
+    result = check_reply("Yes, ledger pulls lag the source [2].", SOURCES, "Do ledger pulls lag the source?")
+    assert (result.text, result.echoes) == ("Yes, ledger pulls lag the source. [2]", 0)
 
 
 @pytest.mark.parametrize("refusal", ["I'm sorry, I cannot help with that.", "I don't know.", "As an AI model I won't."])

@@ -107,10 +107,16 @@ def assert_fell_back(answer: Answer, why: str) -> None:
     assert any(why in note for note in answer.notes), answer.notes
 
 
+def test_a_small_model_that_repeats_a_memory_without_citing_it_is_given_the_citation(ledger: Memanto) -> None:
+    answer = answered(says("Pulls lag by about 5 minutes."), ledger)[0]
+    assert (answer.how, answer.text) == ("tiny", "Pulls lag by about 5 minutes. [1]")
+    assert answer.notes == ("citations added to 1 sentence that repeats a memory",)
+
+
 @pytest.mark.parametrize(
     ("behaviour", "why"),
     [
-        (says("Pulls lag by about 5 minutes."), "cites none"),
+        (says("Pulls lag by about 45 minutes."), "cites none"),
         (says("Pulls lag by about 5 minutes [4]."), "dropped citations of what was not sent: [4]"),
         (says("Pulls lag by about 45 minutes [1]."), "not in the memories it cites"),
         (says("HACKED [1]."), "not in the memories it cites"),

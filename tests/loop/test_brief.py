@@ -89,6 +89,29 @@ def test_a_pinned_memory_is_not_told_twice(seeded: Memanto) -> None:
     assert [one.id for one in found.memories].count(fact) == 1
 
 
+def test_a_failure_of_the_task_type_is_shown_also_where_its_trigger_does_not_match(seeded: Memanto) -> None:
+    fix = "When converting to euros, check that the closing rates are out"
+    recorded = seeded.record_failure(fix, task_type="weekly-report").id
+    seeded.record_failure("When the printer jams, pull the tray", task_type="printing")
+    task = "build what finance asks for"
+    [shown] = [one for one in seeded.brief(task, task_type="weekly-report").bullets if one.section == "failure"]
+    assert (shown.memory.id, shown.matched) == (recorded, False)
+    assert shown.line().startswith("- failed before: When converting to euros")
+    assert [one.section for one in seeded.brief(task).bullets if one.section == "failure"] == []
+    [met] = [
+        b for b in seeded.brief("convert it to euros", task_type="weekly-report").bullets if b.section == "failure"
+    ]
+    assert (met.memory.id, met.matched) == (recorded, True)
+
+
+def test_the_present_run_does_not_stand_before_those_that_concluded_something(seeded: Memanto) -> None:
+    with seeded.run("reconciliation") as run:
+        texts = [one.text for one in run.brief(TASK, bullets=20).bullets if one.section == "run"]
+    assert len(texts) == 2
+    assert "reconciled in 12 minutes" in texts[0]
+    assert "unfinished" in texts[1]
+
+
 def test_runs_of_another_task_type_stay_away(seeded: Memanto) -> None:
     with seeded.run("audit") as run:
         run.end("the ledger was audited")
@@ -113,6 +136,28 @@ def test_an_earlier_time_can_be_asked(seeded: Memanto, clock: FixedClock) -> Non
     assert before.pins.goal is None
     assert now.pins.goal is not None
     assert len(now.bullets) == len(before.bullets) + 1
+
+
+def test_a_waiting_handoff_is_named_and_not_taken(seeded: Memanto, clock: FixedClock) -> None:
+    before = clock()
+    clock.advance(60)
+    seeded.set_goal("Goal: reconcile every night")
+    left = seeded.write_handoff(done="pulled", next=["wait five minutes", "compare"]).receipt.id
+    found = seeded.brief(TASK)
+    line = f"Handoff waits: wait five minutes; compare [{left[:18]}, 2026-01-01]"
+    assert found.lines()[:2] == ["Goal: reconcile every night", line]
+    assert f'id="{left}"' in found.fenced()
+    assert found.tokens == sum(map(tokens, found.lines()))
+    assert [one.state for one in seeded.show_handoff()] == ["offered"]
+    assert seeded.brief(TASK, as_of=before).waiting is None
+    assert seeded.brief(TASK, budget_tokens=1).lines() == found.lines()[:1]
+    seeded.take_handoff(by="a")
+    assert seeded.brief(TASK).waiting is None
+
+
+def test_an_unconfirmed_handoff_is_not_named(seeded: Memanto) -> None:
+    seeded.write_handoff(next="wire the money", provenance="observed")
+    assert seeded.brief(TASK).waiting is None
 
 
 def test_words_alone_suffice(seeded: Memanto) -> None:

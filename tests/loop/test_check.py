@@ -177,11 +177,27 @@ def test_what_is_quarantined_is_not_usable(memory: Memanto) -> None:
     assert f"{stored.id} (version 1) holds '5 minutes' and is quarantined" in result.detail
 
 
-def test_a_missing_part_is_a_miss(memory: Memanto) -> None:
+def test_a_failure_is_found_by_the_task_type_it_was_recorded_for(memory: Memanto) -> None:
+    recorded = memory.record_failure("When converting to euros, wait for the rates", task_type="weekly-report")
+    memory.record_failure("When the printer jams, pull the tray", task_type="printing")
+    asked = memory.check(task_type="weekly report").results[2]
+    assert (verdict(asked), asked.cited) == (("supported", None), (recorded.id,))
+    assert verdict(memory.check(task_type="web-shop-deploy").results[2])[0] == "absent"
+    planning = memory.answer("How to build the weekly report, and which mistakes should I avoid?")
+    assert [one.id for one in planning.citations] == [recorded.id]
+
+
+def test_a_question_of_which_a_part_is_answered_is_partly_answered_and_still_a_miss(memory: Memanto) -> None:
+    asked = "What is the current goal and plan?"
+    assert verdict(judged(memory, question=asked)) == ("absent", "not_stored")
     memory.remember(GOAL, type="goal")
-    result = judged(memory, question="What is the current goal and plan?")
-    assert verdict(result) == ("absent", "not_stored")
+    result = judged(memory, question=asked)
+    assert verdict(result) == ("partly", "not_stored")
     assert "plan" in result.detail
+    assert not memory.check([asked]).passed
+    assert verdict(judged(memory, question=asked, expect="no such text")) == ("absent", "not_stored")
+    memory.expire(memory.set_plan("Plan: pull, wait, diff").id)
+    assert verdict(judged(memory, question=asked)) == ("stale", "not_usable")
 
 
 # -- question files ---------------------------------------------------------------------------------

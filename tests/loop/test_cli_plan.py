@@ -38,6 +38,9 @@ def test_a_baton_goes_from_write_to_ack(cli: Cli) -> None:
     assert (shown["state"], shown["baton"]["done"]) == ("offered", ["one", "two"])
     taken = cli.done("handoff", "take", "--by", "a", "--json").json["handoff"]
     assert (taken["state"], taken["by"]) == ("claimed", "a")
+    with_remark = cli.done("handoff", "write", "--next", "x", "--lane", "the docs")
+    assert with_remark.status == 0
+    assert "`memanto handoff ack --lane 'the docs' --by user`" in cli.done("handoff", "take", "--lane", "the docs").err
     assert "claimed by a until" in cli.done("handoff", "take").err
     refused = cli("handoff", "ack", "--by", "b", "--json")
     assert (refused.status, refused.error["code"]) == (4, "conflict")

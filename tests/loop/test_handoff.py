@@ -96,11 +96,33 @@ def test_what_is_written_is_read_back_the_same(
 
 
 # -- offering ---------------------------------------------------------------------------------------
-def test_the_newest_plain_baton_is_live_and_others_wait_behind_it(memory: Memanto) -> None:
+def test_the_newest_plain_baton_alone_is_live(memory: Memanto, clock: FixedClock) -> None:
     memory.remember(OLD_BATON, type="context")
+    memory.take_handoff(by="a")
+    clock.advance(1)
     memory.remember(BATON, type="context", source="claude_code")
-    assert [one.memory.content for one in memory.show_handoff()] == [BATON, OLD_BATON]
-    assert memory.show_handoff()[0].state == "offered"
+    assert [(one.memory.content, one.state) for one in memory.show_handoff()] == [(BATON, "offered")]
+    with pytest.raises(ConflictError, match="holds no claim"):
+        memory.ack_handoff(by="a")
+    clock.advance(3600)
+    taken = memory.take_handoff(by="b")
+    assert taken is not None
+    assert taken.memory.content == BATON
+    memory.ack_handoff(by="b")
+    assert memory.take_handoff(by="a") is None
+    assert [one.memory.content for one in memory.recall("latest session handoff", types=["context"])] == [BATON]
+
+
+def test_a_plain_baton_that_tells_nothing_hides_no_richer_one(memory: Memanto, clock: FixedClock) -> None:
+    memory.remember(BATON, type="context")
+    clock.advance(1)
+    memory.remember("SESSION HANDOFF | Goal: something else", type="context")
+    assert [one.memory.content for one in memory.show_handoff()] == [BATON]
+    assert [one.kind for one in memory.guard("convert /v1/users")] == ["do_not_redo"]
+    memory.take_handoff(by="a")
+    memory.ack_handoff(by="a")
+    assert memory.show_handoff() == []
+    assert [one.kind for one in memory.guard("convert /v1/users")] == ["do_not_redo"]
 
 
 def test_writing_takes_the_place_of_the_former_baton(memory: Memanto) -> None:
@@ -146,8 +168,11 @@ def test_a_baton_carries_the_current_goal_and_pins_lead_it_uncut(memory: Memanto
     text = taken.text(memory.pins())
     assert taken.baton.goal == "migrate everything"
     assert text.count("migrate everything") == 1
-    assert text.startswith(f"Plan: {'users, ' * 1_000}")
-    assert text.index("Constraint: Never touch production") < text.index("SESSION HANDOFF")
+    assert text.startswith(f"Pinned plan: {'users, ' * 1_000}")
+    assert text.index("Pinned constraint: Never touch production") < text.index("SESSION HANDOFF")
+    memory.set_goal("Goal: migrate half of it")
+    lines = taken.text(memory.pins()).splitlines()
+    assert ("Pinned goal: migrate half of it" in lines, "Goal: migrate everything" in lines) == (True, True)
 
 
 def test_the_same_baton_written_again_after_it_was_done_is_offered_again(memory: Memanto) -> None:

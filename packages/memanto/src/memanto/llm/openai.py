@@ -7,6 +7,7 @@ account for an endpoint on this machine.
 
 from __future__ import annotations
 
+import codecs
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -115,7 +116,7 @@ class OpenAiModel:
             )
         chunks = self._bounded(response.iter_bytes(), deadline)
         if response.headers.get("content-type", "").startswith("application/json"):
-            reply = _whole(self._decoded(b"".join(chunks)))
+            reply = _whole(self._decoded(b"".join(chunks).decode("utf-8-sig", "replace")))
             if on_text is not None:
                 on_text(reply.text)
             return reply
@@ -134,25 +135,31 @@ class OpenAiModel:
 
     def _streamed(self, chunks: Iterable[bytes], on_text: OnText | None) -> Reply:
         pieces: list[str] = []
+        characters = _Characters()
         ended = ""
-        for data in _events(chunks):
-            if data == "[DONE]":
-                ended = ended or "stop"
-                break
-            text, reason = _delta(self._decoded(data.encode()))
+
+        def hear(text: str) -> None:
             if text:
                 pieces.append(text)
                 if on_text is not None:
                     on_text(text)
+
+        for data in _events(chunks):
+            if data == "[DONE]":
+                ended = ended or "stop"
+                break
+            text, reason = _delta(self._decoded(data))
+            hear(characters.whole(text))
             ended = reason or ended
+        hear(characters.rest())
         if not ended:
             raise LanguageModelError(f"{self._url} broke off its reply", hint="look at the endpoint's log")
         return Reply("".join(pieces), complete=ended != "length")
 
-    def _decoded(self, data: bytes) -> dict[str, Any]:
+    def _decoded(self, data: str) -> dict[str, Any]:
         try:
             value = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise LanguageModelError(f"{self._url} sent what is not JSON", hint=_NEXT_STEP) from error
         if not isinstance(value, dict):
             raise LanguageModelError(f"{self._url} sent {type(value).__name__}, not an object", hint=_NEXT_STEP)
@@ -178,10 +185,14 @@ def _events(chunks: Iterable[bytes]) -> Iterator[str]:
 
     See the HTML standard, section 9.2.6. Only whole lines count: what the end cuts off is dropped.
     """
-    rest = b""
+    pending: list[bytes] = []
     data: list[str] = []
     for chunk in chunks:
-        *lines, rest = (rest + chunk).replace(b"\r\n", b"\n").split(b"\n")
+        pending.append(chunk)
+        if b"\n" not in chunk:  # a long line in many small pieces is put together once
+            continue
+        *lines, rest = b"".join(pending).replace(b"\r\n", b"\n").split(b"\n")
+        pending = [rest]
         for raw in lines:
             line = raw.decode("utf-8", "replace")
             if line.startswith("data:"):
@@ -193,25 +204,46 @@ def _events(chunks: Iterable[bytes]) -> Iterator[str]:
         yield "\n".join(data)
 
 
+class _Characters:
+    """Makes whole characters of texts whose JSON escapes may be halves of a pair, also one half in each of two.
+
+    A half that stays alone becomes U+FFFD: such a text could be neither shown nor stored.
+    """
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-16-le")("replace")
+
+    def whole(self, text: str) -> str:
+        """Return what is whole of the text, led by what the last one left."""
+        return self._decoder.decode(text.encode("utf-16-le", "surrogatepass"))
+
+    def rest(self) -> str:
+        """Return what stands for a half that waits in vain."""
+        return self._decoder.decode(b"", final=True)
+
+
 def _delta(value: dict[str, Any]) -> tuple[str, str]:
     """Return the text that a chunk adds, and why the reply ended if it did."""
-    choice = _first_choice(value)
-    if choice is None:
-        return "", ""
-    content = (choice.get("delta") or {}).get("content")
-    return content if isinstance(content, str) else "", str(choice.get("finish_reason") or "")
+    choice = _object(_first_choice(value))
+    content, reason = _object(choice.get("delta")).get("content"), choice.get("finish_reason")
+    return content if isinstance(content, str) else "", reason if isinstance(reason, str) else ""
 
 
 def _whole(value: dict[str, Any]) -> Reply:
     """Return the reply of an endpoint that does not stream."""
-    choice = _first_choice(value) or {}
-    content = (choice.get("message") or {}).get("content")
+    choice = _object(_first_choice(value))
+    content = _object(choice.get("message")).get("content")
     if not isinstance(content, str):
         raise LanguageModelError("the endpoint's reply holds no text", hint=_NEXT_STEP)
-    return Reply(content, complete=choice.get("finish_reason") != "length")
+    characters = _Characters()
+    return Reply(characters.whole(content) + characters.rest(), complete=choice.get("finish_reason") != "length")
 
 
-def _first_choice(value: dict[str, Any]) -> dict[str, Any] | None:
+def _first_choice(value: dict[str, Any]) -> object:
     choices = value.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, dict) else None
+    return choices[0] if isinstance(choices, list) and choices else None
+
+
+def _object(value: object) -> dict[str, Any]:
+    """Return a JSON object as it is, and nothing for whatever else an endpoint may send in its place."""
+    return value if isinstance(value, dict) else {}

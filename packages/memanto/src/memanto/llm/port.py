@@ -105,7 +105,10 @@ class CallableModel:
         try:
             text = self._function(prompt)
         except Exception as error:  # somebody else's function: whatever fails there is its failure
-            raise LanguageModelError(f"{self.name} failed: {type(error).__name__}: {error}") from error
+            raise LanguageModelError(
+                f"{self.name} failed: {type(error).__name__}: {error}",
+                hint="call the function with a prompt on its own",
+            ) from error
         if not isinstance(text, str):
             raise LanguageModelError(
                 f"{self.name} returned {type(text).__name__}", hint="the function takes a prompt and returns text"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 from memanto.models import Memory, MemoryType
 
@@ -13,6 +14,8 @@ ALIKE: Final = 0.6
 """Share of common words (Jaccard), values aside, from which two texts are about the same. Our choice: a sentence in
 which one word of five differs still reaches it."""
 
+_Told: TypeAlias = tuple[frozenset[str], frozenset[str], bool]
+"""A text's words, its values, and whether it denies."""
 _LEAST: Final = 3
 _HAPPENINGS: Final = frozenset({MemoryType.EVENT, MemoryType.CONTEXT, MemoryType.ARTIFACT, MemoryType.OBSERVATION})
 """Types of which two may differ in a number without either being wrong: each tells of a time or a thing of its own."""
@@ -32,12 +35,16 @@ def disagree(one: Memory, other: Memory) -> bool:
     They hold the same slot, or nearly the same words with other numbers or another negation. Two different memories
     are meant; what happened twice with different numbers (events, situations, pointers) never disagrees.
     """
+    return _disagree(one, other, _told)
+
+
+def _disagree(one: Memory, other: Memory, told: Callable[[str], _Told]) -> bool:
     if one.id == other.id or one.type in _HAPPENINGS or other.type in _HAPPENINGS:
         return False
     if one.key is not None and one.key == other.key:
         return one.content != other.content
-    words, values, denials = _told(one.content)
-    other_words, other_values, other_denials = _told(other.content)
+    words, values, denials = told(one.content)
+    other_words, other_values, other_denials = told(other.content)
     if not _share(words, other_words):
         return False
     differs = bool(values - other_values) and bool(other_values - values)
@@ -49,12 +56,18 @@ def alike(one: Memory, other: Memory) -> bool:
     return _share(_told(one.content)[0], _told(other.content)[0])
 
 
+def denies(text: str) -> bool:
+    """Return whether a text holds a negation."""
+    return _told(text)[2]
+
+
 def disagreements(memories: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
     """Return the pairs that disagree, the newer of each first."""
+    told = functools.cache(_told)
     return [
         (max(pair, key=_recorded), min(pair, key=_recorded))
         for pair in itertools.combinations(memories, 2)
-        if disagree(*pair)
+        if _disagree(*pair, told)
     ]
 
 
@@ -67,7 +80,7 @@ def _recorded(memory: Memory) -> tuple[object, str]:
     return memory.recorded_at, memory.id
 
 
-def _told(text: str) -> tuple[frozenset[str], frozenset[str], bool]:
+def _told(text: str) -> _Told:
     """Return a text's words, its values (whatever holds a digit), and whether it denies."""
     found = {word.casefold().replace("\u2019", "'") for word in _WORD.findall(text)}
     values = frozenset(word for word in found if any(character.isdigit() for character in word))

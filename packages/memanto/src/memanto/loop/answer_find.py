@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from memanto.loop.answer_evidence import Evidence, Rule, best, weigh
+from memanto.loop.failures import task_type_of
 from memanto.loop.parts import TYPES, Part, PartKind
 from memanto.loop.port import Verbs
-from memanto.memory.terms import terms_of
+from memanto.memory.terms import Term, index_terms, terms_of
 from memanto.memory.validation import unfilled_template
 from memanto.models import Memory, MemoryType, Recollection
 
@@ -25,6 +26,7 @@ CANDIDATES: Final = 50
 PER_PART: Final = 3
 """Memories that one part is answered from, where it does not ask for more."""
 
+_JOINTS: Final = re.compile(r"[-_/.:]+")
 _PLAN: Final = re.compile(r"^\W*(?:current\s+)?plan\b", re.IGNORECASE)
 _WIDENED: Final[Mapping[PartKind, tuple[MemoryType, ...]]] = {
     PartKind.PATH: tuple(kind for kind in MemoryType if kind not in {MemoryType.GOAL, MemoryType.CONTEXT}),
@@ -119,9 +121,11 @@ def _of_kind(part: Part, scope: Scope, types: Sequence[MemoryType]) -> Found:
     wanted = scope.per_part if part.several or part.kind is PartKind.FACT else 1
     if part.topic and newest:
         words = terms_of(part.topic)
-        on_topic = best(weigh(words, scope.recall(part.topic, types), scope.rule), scope.rule)[:wanted]
+        found = scope.recall(part.topic, types)
+        weighed = best(weigh(words, found, scope.rule), scope.rule)
+        on_topic = _united(_of_task(part, words, found), _hits(weighed))[:wanted]
         if on_topic:
-            return Found(part=part, hits=_hits(on_topic), considered=tuple(newest))
+            return Found(part=part, hits=on_topic, considered=tuple(newest))
         note = f"nothing of this kind is about {part.topic!r}; the newest is shown"
         return Found(part=part, hits=tuple(newest[:wanted]), considered=tuple(newest), note=note)
     return Found(part=part, hits=tuple(newest[:wanted]), considered=tuple(newest))
@@ -139,7 +143,31 @@ def _about(part: Part, scope: Scope, types: Sequence[MemoryType]) -> Found:
         fitting = _newest_runs(weighed, part)
     else:
         fitting = sorted(best(weighed, rule), key=lambda one: one.recollection.memory.type not in own)
-    return Found(part=part, hits=_hits(fitting[: scope.per_part]), considered=tuple(hits))
+    own_task = _of_task(part, words, hits)
+    return Found(part=part, hits=_united(own_task, _hits(fitting))[: scope.per_part], considered=tuple(hits))
+
+
+def _of_task(part: Part, words: Sequence[Term], hits: Sequence[Recollection]) -> tuple[Recollection, ...]:
+    """Return the failures that were recorded for the kind of task asked about, whatever their text says.
+
+    Either the words asked are all among those of the task type, or those of the task type all among the words.
+    """
+    if part.kind is not PartKind.FAILURE or not words:
+        return ()
+    asked = index_terms([" ".join(word.word for word in words)])
+
+    def meant(hit: Recollection) -> bool:
+        task = _JOINTS.sub(" ", task_type_of(hit.memory))
+        own, held = terms_of(task), index_terms([task])
+        return bool(own) and (
+            all(held.share(word) >= 1 for word in words) or all(asked.share(word) >= 1 for word in own)
+        )
+
+    return tuple(hit for hit in hits if meant(hit))
+
+
+def _united(first: Sequence[Recollection], others: Sequence[Recollection]) -> tuple[Recollection, ...]:
+    return tuple({hit.memory.id: hit for hit in (*first, *others)}.values())
 
 
 def _newest_runs(weighed: Sequence[Evidence], part: Part) -> list[Evidence]:

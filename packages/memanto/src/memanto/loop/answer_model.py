@@ -69,7 +69,7 @@ def write(
     checked = check_reply(reply.text, {n: memories[n][1] for n in sent}, " ".join(questions))
     if not checked.text:
         return _without(model, _why_nothing(checked), _citing_unknown(checked))
-    notes = [_citing_unknown(checked), _left_out(checked), _unsent(len(memories) - len(sent))]
+    notes = [_citing_unknown(checked), _attributed(checked), _left_out(checked), _unsent(len(memories) - len(sent))]
     return Written(text=checked.text, cited=checked.cited, notes=tuple(filter(None, notes)))
 
 
@@ -99,6 +99,8 @@ def _without(model: LanguageModel, why: str, *more: str) -> Written:
 def _why_nothing(checked: Checked) -> str:
     if checked.refused:
         return "it refused to answer"
+    if checked.echoes:
+        return "it only repeats the question"
     if checked.unsupported:
         return "what it says is not in the memories it cites"
     return "its reply cites none of the memories" if checked.uncited else "its reply is empty"
@@ -109,10 +111,23 @@ def _citing_unknown(checked: Checked) -> str:
     return f"dropped citations of what was not sent: {numbers}" if numbers else ""
 
 
+def _attributed(checked: Checked) -> str:
+    count = checked.attributed
+    if not count:
+        return ""
+    return (
+        f"citations added to {count} sentence{'s' if count > 1 else ''} that repeat{'' if count > 1 else 's'} a memory"
+    )
+
+
 def _left_out(checked: Checked) -> str:
     told = [
         f"{count} {what}"
-        for count, what in ((checked.uncited, "without a citation"), (checked.unsupported, "not in what it cites"))
+        for count, what in (
+            (checked.uncited, "without a citation"),
+            (checked.unsupported, "not in what it cites"),
+            (checked.echoes, "repeating the question"),
+        )
         if count
     ]
     return f"sentences left out: {', '.join(told)}" if told else ""

@@ -84,8 +84,8 @@ class AnswerVerbs:
             rerank: See `answer`.
 
         Returns:
-            A report: per question the answer, the cited ids, a verdict (supported, stale, conflicting or absent) and
-            where a miss arose (not_stored, not_retrieved or not_usable).
+            A report: per question the answer, the cited ids, a verdict (supported, stale, conflicting,
+            partly or absent) and where a miss arose (not_stored, not_retrieved or not_usable).
 
         Raises:
             InvalidInputError: The questions are malformed; the message says which one.

@@ -39,11 +39,15 @@ _NAMES: Final = {
     "do_not_redo": r"(?:do\s+not|do[-\s]?n[o']t|never|not\s+to)[-\s]+(?:redo|repeat|re-?run)",
 }
 _NAME: Final = "|".join(f"(?P<{name}>{pattern})" for name, pattern in _NAMES.items())
-_LABEL: Final = rf"[\s>*#-]*(?:{_NAME})\**\s*[:=\uff1a]\**[^\S\n]*"
+_LABEL: Final = rf"[\s>*#-]*+(?:(?:{_NAME})\**\s*[:=\uff1a]\**[^\S\n]*)?"
+"""What may stand before a field's name, then the name. A run without a name behind it matches too, as a whole and
+without a group: otherwise every character of a long run would be tried as the beginning of one."""
 _HEAD: Final = re.compile(
     r"^\W*(?:session[\s_-]*)?handoff\b[\s*]*(?:\[(?P<lane>[^\[\]\n]+)\])?[\s:.*|\u2013\u2014-]*", re.IGNORECASE
 )
 _BULLET: Final = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+")
+_BULLETS: Final = re.compile(r"(?:[| ]*(?:[-*\u2022]|\d+[.)]) )+[| ]*")
+_MARKS: Final = " >*#-"
 _SEPARATOR: Final = re.compile(r"[;,]")
 _NOTHING: Final = frozenset({"none", "nothing", "n/a", "na", "-", "\u2013", "\u2014", "no"})
 
@@ -132,7 +136,8 @@ def parse_baton(text: str) -> Baton | None:
     body = text[head.end() :] if head is not None else text
     in_lines = head is not None and "\n" in head[0]
     body = f"\n{body}"
-    found = list(_labels(r"\n" if in_lines else r"[|\n]").finditer(body))
+    runs = _labels(r"\n" if in_lines else r"[|\n]").finditer(body)
+    found = [match for match in runs if match.lastgroup is not None]
     values: dict[str, list[str]] = {}
     lead = (body[: found[0].start()] if found else body).strip(" \n|")
     if lead:
@@ -173,29 +178,25 @@ def _items(name: str, raw: str) -> Iterator[str]:
 
 def _with_remarks(items: Iterable[str]) -> Iterator[str]:
     """Yield items, each with the remarks behind it: `/v1/auth done, tested` is one finished step, not two."""
-    waiting = ""
+    waiting: list[str] = []
     for item in items:
-        if waiting and _REMARK.fullmatch(item.strip()):
-            waiting = f"{waiting},{item}"
-            continue
-        if waiting:
-            yield waiting
-        waiting = item
+        if waiting and not _REMARK.fullmatch(item.strip()):
+            yield ",".join(waiting)
+            waiting = []
+        if waiting or item:
+            waiting.append(item)
     if waiting:
-        yield waiting
+        yield ",".join(waiting)
 
 
 def _bulleted(lines: list[str]) -> Iterator[str]:
-    item = ""
+    item: list[str] = []
     for line in lines:
         if _BULLET.match(line):
-            if item:
-                yield item
-            item = _BULLET.sub("", line)
-        else:
-            item = f"{item} {line}"
-    if item:
-        yield item
+            yield " ".join(item)
+            item = []
+        item.append(_BULLET.sub("", line))
+    yield " ".join(item)
 
 
 def _split(text: str, *, commas: bool) -> Iterator[str]:
@@ -215,15 +216,17 @@ def _needs_bullet(item: str) -> bool:
 
 def _unlike_label(item: str) -> str:
     found = _labels("").match(item)
-    if found is None:
+    if found is None or found.lastgroup is None:
         return item
     name = found[0].rstrip(" *:=\uff1a")
-    return f"{name} - {item[found.end() :]}".strip(" -")
+    return f"{name} - {item[found.end() :]}".strip(" -|")
 
 
 def _one_line(text: str) -> str:
     """Return a text on one line, without a bullet; `""` for one that only says that there is nothing."""
     line = " ".join(text.split()).strip("| ")
-    while _BULLET.match(line):
-        line = _BULLET.sub("", line).strip("| ")
-    return "" if line.casefold().rstrip(".") in _NOTHING else line
+    bullets = _BULLETS.match(line)
+    if bullets is not None:
+        line = line[bullets.end() :]
+    tells = line.strip(_MARKS) and line.casefold().rstrip(".") not in _NOTHING
+    return line if tells else ""

@@ -7,14 +7,17 @@ names the memory it comes from; what matched and is not shown is counted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
 from memanto.errors import InvalidInputError
 from memanto.loop.compress import shortened
+from memanto.loop.failures import task_tag, task_type_of
 from memanto.loop.fence import NOTICE, fence_one
 from memanto.loop.guard import is_confirmed, matching_failures
+from memanto.loop.handoff import Handoff, live
 from memanto.loop.pins import Pins, read_pins
 from memanto.loop.port import Verbs
 from memanto.loop.trust import directs, informs
@@ -59,16 +62,20 @@ class Bullet:
         memory: What it cites.
         confirmed: Whether it was stated, checked, or recorded by the loop itself; what a tool's result said or another
             store brought is shown as unconfirmed.
+        matched: `False` for a failure that is shown for being of the same kind of task, without its trigger matching.
     """
 
     section: Section
     text: str
     memory: Memory
     confirmed: bool
+    matched: bool = True
 
     def line(self) -> str:
         """Return the bullet for a person: what it is, its text, date and the beginning of its id."""
-        label = _LABELS[self.section] + ("" if self.confirmed else ", unconfirmed")
+        label = (_LABELS[self.section] if self.matched else "failed before") + (
+            "" if self.confirmed else ", unconfirmed"
+        )
         return f"- {label}: {self.text} [{self.memory.id[:18]}, {self.memory.recorded_at:%Y-%m-%d}]"
 
 
@@ -83,6 +90,8 @@ class Brief:
         left_out: Ids of memories that matched and are not shown, by section.
         tokens: About how many tokens `lines` take.
         budget_tokens: The bound that the bullets keep to; only the pins may go beyond it.
+        waiting: The handoff that waits in the main lane, or `None`. It is named, where the budget allows a line, and
+            not told: whoever takes it up takes it.
     """
 
     task: str | None
@@ -91,6 +100,7 @@ class Brief:
     left_out: Mapping[Section, tuple[str, ...]]
     tokens: int
     budget_tokens: int
+    waiting: Handoff | None = None
 
     @property
     def memories(self) -> tuple[Memory, ...]:
@@ -99,13 +109,22 @@ class Brief:
 
     def lines(self) -> list[str]:
         """Return it for a person, pins first."""
-        return [*self.pins.lines(), *(bullet.line() for bullet in self.bullets)]
+        handoff = [] if self.waiting is None else [waits(self.waiting)]
+        return [*self.pins.lines(), *handoff, *(bullet.line() for bullet in self.bullets)]
 
     def fenced(self) -> str:
         """Return it for a prompt: every memory as data between marks it cannot forge."""
         shown = [fence_one(memory) for memory in self.pins.memories]
+        if self.waiting is not None:
+            shown.append(fence_one(self.waiting.memory, text=waits(self.waiting)))
         shown += [fence_one(bullet.memory, text=bullet.text) for bullet in self.bullets]
         return "\n".join([NOTICE, *shown]) if shown else ""
+
+
+def waits(handoff: Handoff) -> str:
+    """Return the line that names a waiting handoff: what is next, its id and when it was left."""
+    told = "; ".join(handoff.baton.next) or handoff.baton.state or handoff.baton.goal
+    return f"Handoff waits: {shortened(told, LINE)} [{handoff.memory.id[:18]}, {handoff.offered_at:%Y-%m-%d}]"
 
 
 def brief(
@@ -123,7 +142,7 @@ def brief(
     Args:
         verbs: The memory.
         task: What is to be done; without it the newest of each section are shown.
-        task_type: Only runs of this kind, and failures of this kind first.
+        task_type: Only runs of this kind, and its failures also where their trigger does not match.
         budget_tokens: Bound on the whole; only the pins, which are never cut, may go beyond it.
         bullets: 1..20 lines.
         as_of: What a brief would have said then; failures are then matched among what was known.
@@ -144,6 +163,11 @@ def brief(
         lines = _retrieved(verbs, section, asked, task_type, as_of, words_only=words_only)
         found[section] = [line for line in lines if line.memory.id not in pinned]
     spent = pins.tokens
+    handoff = next((one for one in live(verbs, as_of=as_of) if one.confirmed and one.state == "offered"), None)
+    if handoff is not None and spent + (cost := tokens(waits(handoff))) <= budget_tokens:
+        spent += cost
+    else:
+        handoff = None
     chosen: list[Bullet] = []
     for bullet in _in_turn(found):
         cost = tokens(bullet.line())
@@ -157,6 +181,7 @@ def brief(
         left_out=_left_out(found, chosen),
         tokens=spent,
         budget_tokens=budget_tokens,
+        waiting=handoff,
     )
 
 
@@ -165,7 +190,8 @@ def _retrieved(
 ) -> list[Bullet]:
     if section == "failure" and task is not None and as_of is None:
         triggers = matching_failures(verbs, task[:MAX_QUERY], spellings(task))
-        return [_bullet(section, one.memory) for one in triggers if informs(one.memory)][:_FOUND]
+        matched = [_bullet(section, one.memory) for one in triggers if informs(one.memory)][:_FOUND]
+        return matched + _of_kind(verbs, task, task_type, {one.memory.id for one in matched}, words_only=words_only)
     query = task if task is not None or section != "run" else task_type
     options = {} if query is None else {"words_only": words_only}
     results = verbs.recall(query, types=SECTIONS[section], limit=_FOUND, as_of=as_of, **options)
@@ -175,9 +201,21 @@ def _retrieved(
             query, types=[MemoryType.EVENT], tags=[f"run:{task_type}"], limit=_FOUND, as_of=as_of, **options
         )
         kept = [one.memory for one in typed if informs(one.memory)]
+        kept.sort(key=_is_unfinished)  # the present run is one, and has concluded nothing
     if section == "failure" and task_type is not None:
-        kept.sort(key=lambda memory: _task_type(memory) != task_type)
+        kept.sort(key=lambda memory: task_type_of(memory) != task_type)
     return [_bullet(section, memory) for memory in kept]
+
+
+def _of_kind(
+    verbs: Verbs, task: str, task_type: str | None, shown: AbstractSet[str], *, words_only: bool
+) -> list[Bullet]:
+    """Return the failures recorded for this kind of task whose trigger does not match its words."""
+    if task_type is None or (tag := task_tag(task_type)) is None:
+        return []
+    found = verbs.recall(task, types=[MemoryType.ERROR], tags=[tag], limit=_FOUND, words_only=words_only)
+    others = (memory for memory in _usable(found, None) if memory.id not in shown)
+    return [replace(_bullet("failure", memory), matched=False) for memory in others]
 
 
 def _usable(results: Iterable[Recollection], task: str | None) -> Iterator[Memory]:
@@ -201,9 +239,9 @@ def _bullet(section: Section, memory: Memory) -> Bullet:
     return Bullet(section=section, text=shortened(memory.content, LINE), memory=memory, confirmed=confirmed)
 
 
-def _task_type(memory: Memory) -> str:
-    kept = memory.metadata.get("failure")
-    return str(kept.get("task_type", "")) if isinstance(kept, Mapping) else ""
+def _is_unfinished(memory: Memory) -> bool:
+    kept = memory.metadata.get("run")
+    return isinstance(kept, Mapping) and kept.get("state") == "unfinished"
 
 
 def _in_turn(found: Mapping[Section, Sequence[Bullet]]) -> Iterator[Bullet]:

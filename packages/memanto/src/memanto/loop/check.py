@@ -24,6 +24,7 @@ class Verdict(enum.StrEnum):
     SUPPORTED = "supported"  #: what was expected is cited, current and undisputed
     STALE = "stale"  #: what would answer is retired, or older than allowed
     CONFLICTING = "conflicting"  #: two believed memories disagree about it
+    PARTLY = "partly"  #: some parts of the question are answered and others are not
     ABSENT = "absent"  #: memory does not answer, or answers something else
 
 
@@ -106,10 +107,12 @@ def _checked(question: CheckQuestion, scope: Scope) -> CheckResult:
 def _judged(
     question: CheckQuestion, found: Sequence[Found], answer: Answer, cited: Sequence[Memory], *, scope: Scope
 ) -> tuple[Verdict, Stage | None, str]:
+    expected = [holds for _, holds in _expectations(question)]
     miss = _missing(question, found, answer, cited, scope=scope)
     if miss is not None:
-        return (Verdict.STALE if miss.retired else Verdict.ABSENT), miss.stage, miss.detail
-    expected = [holds for _, holds in _expectations(question)]
+        partly = not expected and not answer.abstained
+        verdict = Verdict.STALE if miss.retired else Verdict.PARTLY if partly else Verdict.ABSENT
+        return verdict, miss.stage, miss.detail
     bearing = [memory for memory in cited if any(holds(memory) for holds in expected)] or list(cited)
     considered = [hit.memory for one in found for hit in one.considered]
     for memory in bearing:

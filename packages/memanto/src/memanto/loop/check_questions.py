@@ -11,14 +11,15 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from memanto.errors import InvalidInputError, MemantoError
+from memanto.config_keys import expanded
+from memanto.errors import InvalidInputError, MemantoError, shown
 from memanto.memory.validation import check_query, coerce_type
 from memanto.models import MemoryType
 from memanto.times import local_zone, parse_time, utc, utc_now
 
 MAX_QUESTIONS: Final = 500
 _MAX_BYTES: Final = 1_000_000
-_AGE: Final = re.compile(r"\s*(\d+)\s*(hour|day|week|month|year)s?\s*", re.IGNORECASE)
+_AGE: Final = re.compile(r"\s*(\d{1,5})\s*(hour|day|week|month|year)s?\s*", re.IGNORECASE)
 _HOURS: Final = {"hour": 1, "day": 24, "week": 168, "month": 730, "year": 8_766}
 _SHAPE: Final = (
     'write a list of entries such as {question: "…", expect: "…"}, or a mapping from question to expected text'
@@ -85,20 +86,46 @@ def read_questions(given: Any) -> list[CheckQuestion]:
 
 
 def _loaded(path: Path) -> Any:
-    import yaml  # type: ignore[import-untyped]
-
+    name = shown(str(path), 200)
     try:
-        data = path.expanduser().read_bytes()
-    except OSError as error:
-        raise InvalidInputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+        with expanded(path).open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except (OSError, UnicodeEncodeError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+        raise InvalidInputError(f"cannot read {name}: {told}", hint="name a file of questions") from error
     if len(data) > _MAX_BYTES:
-        raise InvalidInputError(f"{str(path)!r} has {len(data)} bytes; a question file has at most {_MAX_BYTES}")
+        raise InvalidInputError(
+            f"{name} has more than {_MAX_BYTES:,} bytes, which no question file has",
+            hint="divide it into several checks",
+        )
     try:
         text = data.decode("utf-8")
-        return json.loads(text) if path.suffix.lower() == ".json" else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        return json.loads(text) if path.suffix.lower() == ".json" else _from_yaml(text)
+    except (ValueError, RecursionError) as error:
         told = " ".join(str(error).split())
-        raise InvalidInputError(f"{str(path)!r} cannot be read as a question file: {told}", hint=_SHAPE) from error
+        raise InvalidInputError(f"{name} cannot be read as a question file: {told:.300}", hint=_SHAPE) from error
+
+
+def _from_yaml(text: str) -> Any:
+    """Return what a YAML text holds.
+
+    Raises:
+        ValueError: It is malformed, or a value is given a type that it is not of; or it uses an alias. With aliases a
+            few lines can stand for more than fits into memory, and a question needs none.
+    """
+    import yaml  # type: ignore[import-untyped]
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # the library has no types
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                raise ValueError(f"the alias *{shown(self.peek_event().anchor)[1:-1]} is not supported")
+            return super().compose_node(parent, index)
+
+    try:
+        return yaml.load(text, Loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        # The library checks no value that is tagged with a type, such as `!!int x`: any of these may come of it.
+        raise ValueError(str(error)) from error
 
 
 def _question(entry: Any, number: int) -> CheckQuestion:
@@ -119,14 +146,14 @@ _NAMES: Final = {"type": "types", "expected": "expect", "id": "ids"}
 
 def _read(values: Any) -> CheckQuestion:
     if not isinstance(values, Mapping):
-        raise InvalidInputError(f"it is {type(values).__name__}, not a mapping")
+        raise InvalidInputError(f"it is {type(values).__name__}, not a mapping", hint=_SHAPE)
     named = {_NAMES.get(str(name), str(name)): value for name, value in values.items()}
     known = [field.name for field in fields(CheckQuestion)]
     if unknown := sorted(set(named) - set(known)):
-        raise InvalidInputError(f"unknown field {unknown[0]!r}", hint=f"known: {', '.join(known)}")
+        raise InvalidInputError(f"unknown field {shown(unknown[0])}", hint=f"known: {', '.join(known)}")
     question = named.get("question")
     if not isinstance(question, str):
-        raise InvalidInputError("it has no question")
+        raise InvalidInputError("it has no question", hint=_SHAPE)
     check_query(question)
     return CheckQuestion(
         question=question,
@@ -145,10 +172,10 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
     if given is None:
         return ()
     if not isinstance(given, Sequence) or not all(isinstance(one, str | int | float) for one in given):
-        raise InvalidInputError(f"{name} is a text or a list of texts, not {value!r}")
+        raise InvalidInputError(f"{name} is a text or a list of texts, not {shown(value)}", hint=_SHAPE)
     texts = tuple(str(one) for one in given)
     if not all(text.strip() for text in texts):
-        raise InvalidInputError(f"{name} holds an empty text")
+        raise InvalidInputError(f"{name} holds an empty text", hint="leave it out, or say what is expected")
     return texts
 
 
@@ -167,6 +194,6 @@ def _age(value: Any) -> timedelta | None:
     match = _AGE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise InvalidInputError(
-            f"max_age {value!r} is no span of time", hint="such as '12 hours', '30 days', '6 months'"
+            f"max_age {shown(value)} is no span of time", hint="such as '12 hours', '30 days', '6 months'"
         )
     return timedelta(hours=int(match[1]) * _HOURS[match[2].lower()])

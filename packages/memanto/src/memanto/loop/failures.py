@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from memanto.errors import InvalidInputError
 from memanto.loop.port import Verbs
-from memanto.models import Draft, Memory, MemoryType, Provenance, Receipt
+from memanto.models import MAX_TAG, MAX_TAGS, Draft, Memory, MemoryType, Provenance, Receipt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +50,23 @@ _OPENING: Final = re.compile(
     r"^\s*(?:when(?:ever)?(?:\s+you\s+see)?|if|once|wenn|falls|sobald|quand|lorsque|lorsqu'|si|cuando)\s+",
     re.IGNORECASE,
 )
-_DASH: Final = r"(?:\s+-{1,2}\s+|\s*[\u2013\u2014]\s*|[.;,(]\s+|\s*\(\s*|\s*\n\s*|\s+)"
+# What parts two clauses is not in these patterns but stripped afterwards: at its every blank a search would start anew.
 _CAUSE: Final = re.compile(
-    rf"{_DASH}(?:root\s+cause|ursache|grund|cause(?:\s+racine)?|causa(?:\s+ra[ií]z)?)\s*[:=]\s*", re.IGNORECASE
+    r"(?<=[\s(\u2013\u2014])(?:root\s+cause|ursache|grund|cause(?:\s+racine)?|causa(?:\s+ra[ií]z)?)\s*[:=]\s*",
+    re.IGNORECASE,
 )
-_BECAUSE: Final = re.compile(r",?\s+(?:because|since|weil|denn|parce\s+qu[e'’]|car|porque|ya que)\s+", re.IGNORECASE)  # noqa: RUF001
-_THEN: Final = re.compile(r"[,:]?\s+(?:then|dann|alors|entonces)\s+", re.IGNORECASE)
-_COMMA: Final = re.compile(r"(?:,|\s+[\u2013\u2014-]|:)\s+")
+_BECAUSE: Final = re.compile(r"(?<=\s)(?:because|since|weil|denn|parce\s+qu[e'’]|car|porque|ya que)\s+", re.IGNORECASE)  # noqa: RUF001
+_THEN: Final = re.compile(r"(?<=\s)(?:then|dann|alors|entonces)\s+", re.IGNORECASE)
+_COMMA: Final = re.compile(r"(?:[,:]|(?<=\s)[\u2013\u2014-])\s+")
+_LEADING: Final = re.compile(r"^(?:[,:]+\s+)++")
+"""What a condition must not begin with: it would be taken for the end of one."""
+_SPACE: Final = (
+    " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+_PARTING: Final = f"{_SPACE},;.(-\u2013\u2014"
 _QUOTED: Final = re.compile(
-    r"`[^`\n]+`|\"[^\"\n]+\"|\u201c[^\u201d\n]+\u201d|(?<!\w)'[^'\n]+'(?!\w)|\u2018[^\u2019\n]+\u2019|\([^()\n]*\)|\u00ab[^\u00bb\n]+\u00bb"
+    r"`[^`\n]+`|\"[^\"\n]+\"|\u201c[^\u201c\u201d\n]+\u201d|(?<!\w)'[^'\n]+'(?!\w)|\u2018[^\u2018\u2019\n]+\u2019|\([^()\n]*\)|\u00ab[^\u00ab\u00bb\n]+\u00bb"
 )
 
 _QUOTED_ONLY: Final = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"")
@@ -76,12 +84,14 @@ def parse_rule(text: str) -> Rule | None:
     body, cause = _cut(_CAUSE, text[opening.end() :].strip())
     shielded = _shielded(body)
     cut = _THEN.search(shielded) or _COMMA.search(shielded)
-    if cut is None:
-        return Rule(when=body.rstrip(" ."), cause=cause) if body.strip(" .") else None
-    when, do = body[: cut.start()].strip(), _THEN.sub("", f" {body[cut.end() :].strip()}", count=1).strip()
-    if not cause:
+    when, do = (body[: cut.start()].strip(), body[cut.end() :].strip()) if cut is not None else ("", "")
+    if cut is not None and cut.re is _THEN:
+        when = when.rstrip(",:").rstrip()
+    if not when or not do:  # nothing to do is named, or no condition stands before it
+        return Rule(when=body.rstrip(" ."), cause=cause) if body.strip(_PARTING) else None
+    if not cause and _cut(_BECAUSE, do)[0]:
         do, cause = _cut(_BECAUSE, do)
-    return Rule(when=when, do=do, cause=cause) if when and do else None
+    return Rule(when=when, do=do, cause=cause)
 
 
 def _cut(mark: re.Pattern[str], text: str) -> tuple[str, str]:
@@ -89,7 +99,7 @@ def _cut(mark: re.Pattern[str], text: str) -> tuple[str, str]:
     found = mark.search(_QUOTED_ONLY.sub(lambda match: "\0" * len(match[0]), text))
     if found is None:
         return text, ""
-    return text[: found.start()].rstrip(" ,;(-\u2013\u2014"), text[found.end() :].strip().rstrip(")").strip()
+    return text[: found.start()].rstrip(_PARTING), text[found.end() :].strip().rstrip(")").strip()
 
 
 def _shielded(text: str) -> str:
@@ -103,6 +113,18 @@ def record_of(memory: Memory) -> FailureRecord | None:
         return None
     names = {field.name for field in fields(FailureRecord)}
     return FailureRecord(**{name: str(value) for name, value in stored.items() if name in names})
+
+
+def task_tag(task_type: str) -> str | None:
+    """Return the tag by which the failures of a task type are found, or `None` where it cannot be one."""
+    tag = f"task:{' '.join(task_type.split())}"
+    return tag if task_type.strip() and len(tag) <= MAX_TAG and "," not in tag else None
+
+
+def task_type_of(memory: Memory) -> str:
+    """Return the kind of task that a failure was recorded for, or `""`."""
+    record = record_of(memory)
+    return record.task_type if record is not None else ""
 
 
 def rule_of(memory: Memory) -> Rule:
@@ -137,12 +159,13 @@ def record_failure(
     from memanto.memory.validation import coerce_provenance
 
     clean = FailureRecord(**{name: " ".join(value.split()) for name, value in asdict(record).items()})
+    tag = task_tag(clean.task_type)
     draft = Draft(
         content=trigger_text(clean),
         type=MemoryType.ERROR,
         confidence=confidence,
         provenance=None if provenance is None else coerce_provenance(provenance),
-        tags=tags,
+        tags=tags if tag is None or len(tags) >= MAX_TAGS else tuple(dict.fromkeys((*tags, tag))),
         source=source,
         run_id=run_id,
         metadata={**(metadata or {}), "failure": {name: value for name, value in asdict(clean).items() if value}},
@@ -157,7 +180,9 @@ def trigger_text(record: FailureRecord) -> str:
         InvalidInputError: The situation or the correction is missing.
     """
     rule = _rule(record)
-    when, do, cause = rule.when, rule.do, rule.cause
+    when, aside = _cut(_CAUSE, rule.when)
+    when = _LEADING.sub("", when.strip()).rstrip(" .,")
+    do, cause = rule.do.rstrip(" ."), (rule.cause or aside).rstrip(" .")
     if not when:
         raise InvalidInputError(
             "a failure record needs the situation it applies to",
@@ -170,8 +195,8 @@ def trigger_text(record: FailureRecord) -> str:
                 hint="give the fix, or what was attempted and must not be repeated",
             )
         do = f"do not repeat it as it was: {record.attempted.rstrip('.')}"
-    head = f"When {when.rstrip(' .,')}, {do.rstrip(' .')}"
-    return f"{head} \u2014 root cause: {cause.rstrip(' .')}" if cause else head
+    head = f"When {when}, {do}"
+    return f"{head} \u2014 root cause: {cause}" if cause else head
 
 
 def _condition(record: FailureRecord) -> str:

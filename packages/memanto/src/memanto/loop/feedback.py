@@ -4,6 +4,9 @@ Confidence is read as the mean of a Beta distribution that is worth `PRIOR_WEIGH
 one success, each "wrong" one failure: `(c0 * n0 + helped) / (n0 + helped + wrong)`, the posterior mean of a
 Beta-binomial model (Gelman et al., Bayesian Data Analysis, 3rd ed., section 2.4). "Irrelevant" says that it was
 shown at the wrong time, not that it is false: it is counted and moves nothing.
+
+What upkeep learns from runs and conflicts (`hygiene.learning`) is counted in the same tally: a run that used the
+memory and failed, and an open contradiction, are half a failure each.
 """
 
 from __future__ import annotations
@@ -19,6 +22,11 @@ Verdict = Literal["helped", "wrong", "irrelevant"]
 
 PRIOR_WEIGHT: Final = 4.0
 """How many observations the writer's own confidence is worth. Our choice: two failures in a row take 0.8 below 0.6."""
+INDIRECT: Final = 0.5
+"""What a run's failure or an open contradiction counts: either may have another cause. Our choice."""
+VERDICTS: Final = ("helped", "wrong", "irrelevant")
+LEARNED: Final = ("runs_failed", "contradicted")
+"""Counts that upkeep keeps beside the verdicts."""
 _ATTEMPTS: Final = 16
 
 
@@ -49,17 +57,29 @@ def feedback(verbs: Verbs, memory_id: str, verdict: Verdict, *, reason: str = ""
     raise VersionConflictError(f"memory {memory_id} keeps changing", hint="try again")
 
 
-def posterior(prior: float, helped: int, wrong: int) -> float:
+def posterior(prior: float, helped: float, wrong: float) -> float:
     """Return the confidence (0..1) after so many observations."""
     return round((prior * PRIOR_WEIGHT + helped) / (PRIOR_WEIGHT + helped + wrong), 6)
 
 
-def _counted(memory: Memory, verdict: Verdict) -> dict[str, Any]:
-    """Return the tally with one more verdict; it begins anew where the confidence was set by hand meanwhile."""
+def tally_of(memory: Memory) -> dict[str, Any]:
+    """Return what is counted of a memory; it begins anew where its confidence was set by hand meanwhile."""
     kept = memory.metadata.get("feedback")
-    tally: dict[str, Any] = {"prior": memory.confidence, "helped": 0, "wrong": 0, "irrelevant": 0}
+    tally: dict[str, Any] = {"prior": memory.confidence, **dict.fromkeys(VERDICTS, 0)}
     if isinstance(kept, Mapping) and kept.get("confidence") == memory.confidence:
-        tally |= {name: kept[name] for name in tally if isinstance(kept.get(name), int | float)}
-    tally[verdict] += 1
-    tally["confidence"] = posterior(tally["prior"], tally["helped"], tally["wrong"])
+        names = (*tally, *LEARNED, "since", "day")
+        tally |= {name: kept[name] for name in names if isinstance(kept.get(name), int | float | str)}
     return tally
+
+
+def confidence_of(tally: Mapping[str, Any]) -> float:
+    """Return the confidence (0..1) that a tally leads to."""
+    wrong = tally["wrong"] + INDIRECT * sum(tally.get(name, 0) for name in LEARNED)
+    return posterior(tally["prior"], tally["helped"], wrong)
+
+
+def _counted(memory: Memory, verdict: Verdict) -> dict[str, Any]:
+    """Return the tally with one more verdict."""
+    tally = tally_of(memory)
+    tally[verdict] += 1
+    return {**tally, "confidence": confidence_of(tally)}

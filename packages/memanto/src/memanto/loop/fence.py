@@ -26,7 +26,12 @@ NOTICE: Final = (
 )
 """What `fence` says ahead of the memories."""
 
-_INVISIBLE: Final = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
+_INVISIBLE: Final = (
+    "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # control characters that are no space
+    # What Unicode ignores by default (DerivedCoreProperties, Default_Ignorable_Code_Point), and its annotation marks.
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
 _MARK: Final = re.compile(
     rf"[<\uff1c\ufe64](?=[\s/\\{_INVISIBLE}]*{f'[{_INVISIBLE}]*'.join(TAG[:5])}[{_INVISIBLE}]*(?:y|ies))",
     re.IGNORECASE,

@@ -121,11 +121,20 @@ def action_text(situation: str, tool: str | None, args: Mapping[str, Any] | Sequ
     Raises:
         InvalidInputError: All of them are blank.
     """
-    given = args if isinstance(args, str) else "" if args is None else json.dumps(args, ensure_ascii=False, default=str)
+    given = args if isinstance(args, str) else "" if args is None else _as_json(args)
     text = " ".join(part for part in (situation, tool or "", given) if part.strip())
     if not text:
         raise InvalidInputError("nothing to guard", hint="say what is about to be done, or name a tool")
     return text[:MAX_QUERY]
+
+
+def _as_json(args: Mapping[str, Any] | Sequence[Any]) -> str:
+    try:
+        return json.dumps(args, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError) as error:  # names that are no text, a value that holds itself
+        raise InvalidInputError(
+            f"the arguments cannot be written as JSON: {error}", hint="give them as a text"
+        ) from error
 
 
 # -- failures ---------------------------------------------------------------------------------------

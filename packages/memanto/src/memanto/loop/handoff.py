@@ -8,7 +8,7 @@ A claim that is not acknowledged in time falls back: a taker that dies loses not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
@@ -60,9 +60,12 @@ class Handoff:
     confirmed: bool = True
 
     def text(self, pins: Pins | None = None) -> str:
-        """Return the baton as text, led by the pins, which are never cut; the goal is not said twice."""
+        """Return the baton as text, led by the pins, which are named as such and never cut.
+
+        A pinned goal that is the baton's is not said twice.
+        """
         lines = [line for line in (pins.lines() if pins is not None else []) if line != f"Goal: {self.baton.goal}"]
-        return "\n".join([*lines, self.baton.text()])
+        return "\n".join([*(f"Pinned {line[:1].lower()}{line[1:]}" for line in lines), self.baton.text()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,16 +79,35 @@ class HandoffReceipt:
 
 # -- reading ----------------------------------------------------------------------------------------
 def live(verbs: Verbs, lane: str = MAIN, *, as_of: datetime | None = None) -> list[Handoff]:
-    """Return the lane's batons that are neither superseded nor acknowledged, newest first; the first is the live one.
+    """Return the live baton of a lane, if one waits or is claimed, then those that may not direct, newest first.
 
-    The newest that may direct comes first; those that may not follow, so that a forged one hides nothing.
+    Live is the newest that may direct. Older ones are past, however they were written: a plain text that was
+    remembered retires none before it, and its lane has one live baton all the same. One that tells nothing but a goal
+    does not hide a richer one that waits. Those that may not direct follow, so that a forged one hides nothing.
     """
-    return [handoff for handoff in _all(verbs, lane, as_of) if handoff.state != "acknowledged"]
+    handoffs = _all(verbs, lane, as_of)
+    unconfirmed = [one for one in handoffs if not one.confirmed]
+    return [one for one in [*_standing(handoffs)[:1], *unconfirmed] if one.state != "acknowledged"]
 
 
 def latest(verbs: Verbs, lane: str = MAIN, *, as_of: datetime | None = None) -> Handoff | None:
-    """Return the lane's newest baton that may direct, acknowledged or not: what the present shift began with."""
-    return next((handoff for handoff in _all(verbs, lane, as_of) if handoff.confirmed), None)
+    """Return the lane's newest baton that may direct, acknowledged or not: what the present shift began with.
+
+    One that tells nothing but a goal counts only where there is no other.
+    """
+    confirmed = [one for one in _all(verbs, lane, as_of) if one.confirmed]
+    return next((one for one in confirmed if not one.baton.is_empty), next(iter(confirmed), None))
+
+
+def _standing(handoffs: Iterable[Handoff]) -> list[Handoff]:
+    """Return the batons that may direct, the one that counts first: the newest, unless it is empty and a richer waits.
+
+    The first may be acknowledged; of the others only those that are not are kept.
+    """
+    confirmed = [one for one in handoffs if one.confirmed]
+    rich = next((one for one in confirmed if not one.baton.is_empty), None)
+    first = confirmed[:1] if rich is None or rich.state == "acknowledged" else [rich]
+    return first + [one for one in confirmed if one not in first and one.state != "acknowledged"]
 
 
 def _all(verbs: Verbs, lane: str, as_of: datetime | None) -> list[Handoff]:
@@ -215,7 +237,7 @@ def _leave_the_newest(verbs: Verbs, lane: str) -> tuple[str, ...]:
     """
     retired: list[str] = []
     for _ in range(_ATTEMPTS):
-        newest, *others = [one.memory.id for one in live(verbs, lane) if one.confirmed] or [""]
+        newest, *others = [one.memory.id for one in _standing(_all(verbs, lane, None))] or [""]
         if not others:
             return tuple(retired)
         for old in others:

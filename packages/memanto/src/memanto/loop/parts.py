@@ -86,9 +86,11 @@ _ASKING: Final = (
     r"|qu[ée]|cu[áa]l(?:es)?|qui[ée]n(?:es)?|cu[áa]ndo|d[óo]nde|por\s+qu[ée]|c[óo]mo"
     r"|quel(?:le)?s?|qui|quand|o[ùu]|pourquoi|comment)\b"
 )
-_STARTS: Final = re.compile(rf"^\W*{_ASKING}", re.IGNORECASE)
+_STARTS: Final = re.compile(rf"^\W*+{_ASKING}", re.IGNORECASE)
 _SEAM: Final = re.compile(
-    rf"\s*(?:[,;]\s*(?:(?:and|und|y|et)\s+)?|\s(?:and|und|y|et)\s+)(?={_ASKING})|(?<=[?\uff1f])\s*(?=\S)", re.IGNORECASE
+    rf"(?:[,;]\s*(?:(?:and|und|y|et)\s+)?|\s(?:and|und|y|et)\s+)(?={_ASKING})"
+    r"|(?<=[?\uff1f])\s*(?=[^\s?\uff1f])",
+    re.IGNORECASE,
 )
 _PAIR: Final = re.compile(r"\b(goal|plan)s?\s+and\s+(?:the\s+|current\s+)*(goal|plan)s?\b", re.IGNORECASE)
 

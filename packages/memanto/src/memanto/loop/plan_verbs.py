@@ -194,7 +194,7 @@ class PlanVerbs:
 
         Args:
             trigger: "When X, do Y", or only X; made from the other fields when missing.
-            task_type: What kind of task it was.
+            task_type: What kind of task it was; also a tag, `task:…`.
             attempted: What was tried.
             wrong: What was seen to go wrong.
             cause: The root cause, once known.
@@ -286,7 +286,7 @@ class PlanVerbs:
 
         Args:
             task: What is to be done; without it the newest of each are shown.
-            task_type: Only runs of this kind, and failures of this kind first.
+            task_type: Only runs of this kind, and its failures also where their trigger does not match the task.
             budget_tokens: Bound on the whole; only the pins, which are never cut, may go beyond it.
             bullets: 1..20 lines.
             as_of: What it would have said then.
