@@ -3,13 +3,15 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?=
+LLM    ?= smollm2-135m
+SECONDS ?= 60
 READY  := $(VENV)/.ready
 SOURCES := $(wildcard packages/*/pyproject.toml) constraints.txt requirements-dev.txt
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install uninstall demo test test-fast test-llm check format lint types arrows docs bench bench-quick examples clean
+.PHONY: help setup install uninstall demo test test-fast test-llm fuzz check format lint types arrows docs bench bench-quick examples clean
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,8 +40,12 @@ test: $(READY)  ## Run every test
 test-fast: $(READY)  ## Run the tests that take a moment
 	$(BIN)/python -m pytest -m "not slow"
 
-test-llm: $(READY)  ## Ask a real language model at MEMANTO_TEST_LLM_URL ten questions
-	$(BIN)/python -m pytest tests/llm -m llm -rs
+test-llm: $(READY)  ## Ask a small local language model ten questions: make test-llm [LLM=smollm2-135m|qwen-0.5b|qwen-1.5b]
+	$(if $(MEMANTO_TEST_LLM_URL),,$(PYTHON) scripts/local_llm.py --model $(LLM) --) $(BIN)/python -m pytest tests/llm -m llm -rsP
+
+fuzz: $(READY)  ## Search for texts that break a parser: make fuzz [SECONDS=60]
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt atheris
+	$(BIN)/python -m tests.fuzz --seconds "$(SECONDS)"
 
 check: format lint types arrows test-fast  ## Format, lint, types, arrows, fast tests
 

@@ -1,6 +1,6 @@
 """The commands of the course on agent memory, as argument lists; the sentences in them are ours where it has none.
 
-`STEPS` run in this order on one store. `LATER` are the course's commands that this version does not have yet.
+`STEPS` run in this order on one store; `UPKEEP` afterwards.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ STEPS: Final[dict[str, list[str]]] = {
         "remember", "When <situation , do <fix instead — root cause: <why ", "--type", "error", "--confidence", "0.95",
     ],
     "checklist recent": ["recall", "--recent"],
+    "connect": ["connect"],
 }  # fmt: skip
 
 PLANNING = (
@@ -71,10 +72,9 @@ ANSWERS: Final[dict[str, list[str]]] = {
     "answer of the checklist": ["answer", CHECKLIST],
 }
 
-LATER: Final[dict[str, list[list[str]]]] = {
+UPKEEP: Final[dict[str, list[list[str]]]] = {
     "daily summary": [["daily-summary"]],
     "conflicts": [["conflicts"]],
     "daily summary, then conflicts": [["daily-summary"], ["conflicts"]],
     "schedule": [["schedule", "enable"]],
-    "connect": [["connect"]],
 }

@@ -19,16 +19,17 @@ from tests.acceptance.course import (
     FAILURE,
     GOAL,
     LAG,
-    LATER,
     LEARNING,
     OLD_BATON,
     REPULL,
     SCHEMA,
     STEPS,
     TEMPLATE,
+    UPKEEP,
 )
 
 from memanto import Embedded, Memanto
+from memanto.cli.timers import Job
 from memanto.testing import FixedClock, HashEmbedder
 
 
@@ -287,10 +288,53 @@ def test_the_installed_command_works_from_one_process_to_the_next(tmp_path: Path
     assert FAILURE in memanto(*STEPS["recent"])
 
 
-# -- what comes later -------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", LATER)
-@pytest.mark.xfail(reason="the verb is not in this version yet", strict=True)
-def test_the_later_verbs_of_the_course(name: str, course: Mapping[str, Outcome], cli: Cli) -> None:
+# -- upkeep -----------------------------------------------------------------------------------------
+class Daily:
+    """A scheduler that remembers what it was given."""
+
+    name = "daily"
+
+    def __init__(self) -> None:
+        self.job: Job | None = None
+
+    def available(self) -> bool:
+        return True
+
+    def install(self, job: Job) -> None:
+        self.job = job
+
+    def remove(self) -> bool:
+        return self.job is not None
+
+    def installed(self) -> bool:
+        return self.job is not None
+
+
+@pytest.mark.parametrize("name", UPKEEP)
+def test_the_upkeep_of_the_course_is_done(
+    name: str, course: Mapping[str, Outcome], cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daily = Daily()
+    monkeypatch.setattr("memanto.cli.timers.timers", lambda: [daily])
+    monkeypatch.setattr("memanto.cli.schedule.timers", lambda: [daily])
     assert course["goal"].status == 0
-    for arguments in LATER[name]:
-        cli.done(*arguments, "--agent", "nightly-reconciler")
+    for arguments in UPKEEP[name]:
+        outcome = cli.done(*arguments, "--agent", "nightly-reconciler", "--json")
+        assert outcome.out
+    if name == "schedule":
+        assert (outcome.json["enabled"], outcome.json["timer"]) == (True, "daily")
+        assert outcome.json["next_run"]
+        assert daily.job is not None
+        assert daily.job.cron_line.startswith("55 23 * * * ")
+
+
+def test_upkeep_is_done_on_an_empty_day_and_with_conflicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fresh = Cli(tmp_path / "home", monkeypatch)
+    fresh.done("agent", "create", "quiet")
+    assert "Nothing was recorded." in fresh.done("daily-summary").out
+    assert fresh.done("conflicts").out == ""
+    fresh.remember("The primary database is Postgres", "--type", "fact")
+    fresh.remember("The primary database is MySQL", "--type", "fact")
+    assert "## Conflicts (1 open)" in fresh.done("daily-summary").out
+    assert "contradiction by value" in fresh.done("conflicts").out

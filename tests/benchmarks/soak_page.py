@@ -10,11 +10,11 @@ from tests.benchmarks.harness import Result, provenance, table
 from tests.benchmarks.plot import Axis, lines
 
 _INTRO: Final = """\
-{processes} processes share one agent on one embedded store for {minutes:g} minutes, through the public API and with an
+{processes} processes share one agent on one embedded store for {minutes:.3g} minutes, through the public API, with an
 embedder that costs next to nothing: they remember, fill slots, recall, ask for the past, edit, record failures, ask
 `guard` and `brief`, hand batons over, export, and forget. Every 45 seconds or so each closes its handle and opens
-another. The texts are a fixed set, and what a process has stored it forgets in turn, so the store stops growing when
-every text was said: what still grows at the end is a leak.
+another. The texts are a fixed set, all stored at the beginning, and what a process has stored it forgets in turn. So
+the store holds much the same all the time, and what still grows at the end is a leak.
 """
 _CRITERION: Final = """\
 The goal is *flat at the end*. For each measure the slope over the last third of the samples is Theil and Sen's, with
@@ -33,7 +33,7 @@ def page(result: Result) -> str:
     """Render the page."""
     figures = result.figures
     parts = ["# Soak", ""]
-    if figures["samples"]:
+    if figures["trends"]:
         parts += [
             _filled(_INTRO.format(processes=figures["processes"], minutes=figures["seconds"] / 60)),
             "## Flat at the end",
@@ -42,7 +42,6 @@ def page(result: Result) -> str:
             _trends(figures["trends"]),
             "",
             _told(figures),
-            "",
             "## The curves",
             "",
             "![Memory and disk over time](soak-bytes.svg)",
@@ -58,7 +57,7 @@ def page(result: Result) -> str:
 def plots(result: Result) -> Mapping[str, str]:
     """Render the pictures."""
     samples = result.figures["samples"]
-    if not samples:
+    if not result.figures["trends"]:
         return {}
     minutes = Axis("minutes", low=0.0)
     sizes = {name: [(one["t"] / 60, one[name] / 1e6) for one in samples] for name in _BYTES}
@@ -87,11 +86,12 @@ def _told(figures: Mapping[str, Any]) -> str:
     calls = ", ".join(f"{count:,} {name}" for name, count in done.items())
     lost = ", ".join(f"{count:,} {name}" for name, count in refused.items()) or "none"
     rising = [name for name, found in figures["trends"].items() if not found["flat"]]
-    ending = "the store was sound" if figures["sound"] else "**the store was not sound**"
+    faults = "; ".join(figures["faults"])
+    ending = f"**the store was not sound ({faults})**" if faults else "every check of `doctor` passed"
     verdict = f"Not flat: {', '.join(rising)}." if rising else "Everything is flat."
     return _filled(
         f"{verdict} Calls: {sum(done.values()):,} ({calls}). Refused because another process was faster: {lost}. "
-        f"Afterwards {ending}, and knew every memory that a process had stored; exit statuses "
+        f"Afterwards {ending}; no memory that a process had stored and not forgotten was lost; exit statuses "
         f"{', '.join(map(str, figures['exit_statuses']))}."
     )
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.conformance.engine_kit import DIMENSION, EVERYTHING, SPACE, add, fresh, ids, lexical, point, stored
 
 from memanto.engine.port import Candidate, Change, Engine, Point
-from memanto.errors import BackendUnavailableError, InvalidInputError, NotFoundError
+from memanto.errors import BackendError, BackendUnavailableError, InvalidInputError, NotFoundError
 from memanto.filters import AnyOf, Either, Equals, HasVector, NumberRange, TimeRange, Where
 from memanto.ids import meta_point_id, slot_point_id
 
@@ -48,6 +48,8 @@ CALLS: dict[str, Callable[[Engine], Any]] = {
     "flush": lambda engine: engine.flush(UNKNOWN),
     "info": lambda engine: engine.info(UNKNOWN),
     "problems": lambda engine: engine.problems(UNKNOWN),
+    "salvage": lambda engine: engine.salvage(UNKNOWN),
+    "mend": lambda engine: engine.mend(UNKNOWN),
 }
 
 
@@ -112,6 +114,23 @@ def test_the_calls_above_are_all_the_port_has() -> None:
         *("name", "atomic_commit", "open", "close", "namespaces", "exists", "create")
     }
     assert {call.split()[0] for call in CALLS} - {"import", "search"} == of_a_namespace
+
+
+def test_salvaging_gives_every_point_whole_or_says_whose_files_they_are(engine: Engine) -> None:
+    fresh(engine, "a")
+    add(engine, "a", point("a", 1, dense=[1.0, 0.0, 0.0, 0.0], words="x"))
+    if engine.name == "server":
+        with pytest.raises(BackendError, match="belong to the server") as raised:
+            engine.salvage("a")
+        assert "snapshot" in raised.value.hint
+        return
+    saved = engine.salvage("a")
+    assert saved.lost == ()
+    assert saved.points == engine.get("a", list(saved.points), vectors=True)
+    assert len(saved.points) == 2
+    assert engine.mend("a") == ()
+    assert engine.get("a", list(saved.points), vectors=True) == saved.points
+    assert engine.problems("a") == []
 
 
 def test_a_closed_engine_says_so_and_closes_twice(engine: Engine) -> None:

@@ -76,6 +76,18 @@ def test_a_known_text_takes_on_a_free_key(memory):
     assert memory.remember("The database is Beta", key="database", type="fact").id == plain.id
 
 
+def test_two_keys_may_hold_the_same_text_and_neither_grows_when_it_is_said_again(memory):
+    """Pins the specification: a receipt never says that a slot is filled when a read would find it empty."""
+    first = memory.remember("on", type="observation", key="switch/a")
+    second = memory.remember("on", type="observation", key="switch/b")
+    assert (second.duplicate, second.version, second.id != first.id) == (False, 1, True)
+    again = [memory.remember("on", type="observation", key=key) for key in ("switch/a", "switch/b", "switch/a")]
+    assert [(one.id, one.version, one.duplicate) for one in again] == [
+        (first.id, 1, True), (second.id, 1, True), (first.id, 1, True)
+    ]  # fmt: skip
+    assert [hit.memory.id for hit in memory.recall(key="switch/b")] == [second.id]
+
+
 def test_an_inferred_fact_waits_in_quarantine_until_verified(memory):
     claim = memory.remember("The sky over the plant is green", type="fact", provenance="inferred")
     assert claim.status is Status.QUARANTINED

@@ -28,8 +28,19 @@ def activate(home: Path, agent_id: str) -> None:
 
 
 def deactivate(home: Path) -> None:
-    """Leave the user without an active agent. Idempotent."""
-    (home / ACTIVE_FILE).unlink(missing_ok=True)
+    """Leave the user without an active agent. Idempotent.
+
+    Raises:
+        ConfigurationError: The file that names it cannot be removed.
+    """
+    path = home / ACTIVE_FILE
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be removed: {error.strerror or error}",
+            hint="correct the permissions of its folder, or set MEMANTO_HOME",
+        ) from error
 
 
 def active(home: Path) -> str | None:

@@ -8,7 +8,8 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from memanto.errors import InvalidInputError, NotFoundError
+from memanto.errors import InvalidInputError, MemantoError, NotFoundError
+from memanto.hygiene.verbs import HygieneVerbs
 from memanto.ids import check_agent_id
 from memanto.loop.answer_verbs import AnswerVerbs
 from memanto.loop.plan_verbs import PlanVerbs
@@ -40,10 +41,11 @@ if TYPE_CHECKING:
     from memanto.memory.spaces import Space
     from memanto.memory.versions import VersionLog
     from memanto.portability.importing import ImportReport
+    from memanto.portability.salvage import Salvaged
     from memanto.stores import Store
 
 
-class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
+class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs, HygieneVerbs):
     """The memory of one agent.
 
     Use it as a context manager, or call `open` and `close`. Every method may be called from any thread.
@@ -272,7 +274,8 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
         """
         if not ids:
             raise InvalidInputError("forget needs at least one id")
-        return self._editor().forget([self._id(memory_id) for memory_id in ids], self._by(reason))
+        named = [self._id(memory_id) for memory_id in ids]
+        return self._editor().forget([*named, *self._conflict_records(named)], self._by(reason))[: len(set(named))]
 
     # -- reading ------------------------------------------------------------------------------------
     def recall(
@@ -325,7 +328,7 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
             run_id: Written in this run.
             key: In this slot.
             pinned: Only what is pinned.
-            everything: Also what is retired, quarantined or no longer true.
+            everything: Also what is retired, quarantined or no longer true, and nothing folded.
             agents: Search these agents instead of this one.
             limit: 1..100.
             rerank: Let the cross-encoder order the best candidates (about 0.3 s more).
@@ -372,7 +375,8 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
         )
         names = list(dict.fromkeys(check_list("agents", agents))) or [self.agent]
         sources = [(namespace, self._space(namespace)) for namespace in map(self._namespace, names)]
-        return reading.Reader(sources).recall(request, now=self._clock())
+        folder = self._folder([namespace for namespace, _ in sources])
+        return reading.Reader(sources, folder=folder).recall(request, now=self._clock())
 
     def show(self, id: str) -> Memory:  # noqa: A002
         """Return the current version of a memory, whatever its status; a split text is put together again.
@@ -401,6 +405,21 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
         from memanto.portability.jsonl import export_lines
 
         return export_lines(self._namespace(), now=self._clock())
+
+    def salvage(self) -> Salvaged:
+        """Return an export of what can be read when the agent's files are damaged, and what is missing.
+
+        Changes nothing.
+
+        Raises:
+            NotFoundError: There is no such agent.
+            StoreDamagedError: Nothing is left.
+            BackendError: The files belong to a server.
+        """
+        from memanto.portability.salvage import salvage
+
+        namespace = self._namespace()
+        return salvage(namespace.engine, namespace.name, now=self._clock())
 
     def import_(
         self, lines: Iterable[str], *, dry_run: bool = False, progress: Callable[[int, int], None] | None = None
@@ -444,19 +463,26 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
 
         Args:
             repair: Also mend what can be mended without a loss.
-        """
-        from memanto.maintenance import examine
 
+        Returns:
+            What was looked at. A store that cannot be reached is one check that failed, beside those that need none.
+        """
+        from memanto.maintenance import examine, unreachable
+
+        choice = (self._get_embedder(), self._lexical_hint())
+        try:
+            engine = self._opened()
+        except MemantoError as error:
+            return unreachable(error, choice)
         if not self._create:
             self._namespace()
-        choice = (self._get_embedder(), self._lexical_hint())
-        return examine(self._opened(), self.agent, choice, repair=repair)
+        return examine(engine, self.agent, choice, now=self._clock(), repair=repair)
 
     # -- agents -------------------------------------------------------------------------------------
     def agents(self) -> list[Agent]:
         """Return all agents of the store, by id."""
         engine = self._opened()
-        return [self._namespace(name).meta().agent for name in engine.namespaces()]
+        return [self._namespace(name).described() for name in engine.namespaces()]
 
     def create_agent(self, *, description: str = "", pattern: str | None = None) -> bool:
         """Create this agent; `False` when it exists already (nothing is changed then)."""
@@ -534,7 +560,8 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
         from memanto.memory.remember import Writer
 
         namespace = self._namespace()
-        return Writer(namespace, self._space(namespace), durable=self._durable())
+        judge = self._write_judge(namespace)
+        return Writer(namespace, self._space(namespace), durable=self._durable(), judge=judge)
 
     def _editor(self) -> Editor:
         from memanto.memory.change import Editor
@@ -544,10 +571,11 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
 
     def _defaults(self) -> Defaults:
         from memanto.memory.prepare import Defaults
+        from memanto.memory.redaction import redact_source
         from memanto.memory.validation import check_source, coerce_provenance
 
         return Defaults(
-            source=check_source(self._source),
+            source=redact_source(check_source(self._source))[0],
             provenance=coerce_provenance(self._provenance),
             actor=self._actor,
             run_id=self._run_id,
@@ -558,4 +586,4 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs):
         from memanto.memory.redaction import redact
         from memanto.memory.validation import check_reason
 
-        return By(actor=self._actor or self._source, reason=redact(check_reason(reason))[0])
+        return By(actor=redact(self._actor or self._source)[0], reason=redact(check_reason(reason))[0])

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from memanto.config_files import read_settings_file, update_settings_file
-from memanto.config_keys import KEYS, find_key, parse_value, setting_name
-from memanto.errors import ConfigurationError
+from memanto.config_keys import KEYS, expanded, find_key, parse_value, setting_name
+from memanto.errors import ConfigurationError, InvalidInputError
 from memanto.llm.port import CONTEXT_TOKENS, MAX_TOKENS, TIMEOUT
 
 Backend = Literal["embedded", "on-prem", "qdrant"]
@@ -128,11 +128,18 @@ def _layers(
 
 
 def resolve_home(environ: Mapping[str, str], cwd: Path, flag: object = None) -> tuple[Path, str]:
-    """Return the home folder and where it was named: flag, `MEMANTO_HOME`, or the platform's user data folder."""
-    if flag is not None:
-        return cwd / Path(str(flag)).expanduser(), "flag"
-    if named := environ.get("MEMANTO_HOME"):
-        return cwd / Path(named).expanduser(), "environment variable MEMANTO_HOME"
+    """Return the home folder and where it was named: flag, `MEMANTO_HOME`, or the platform's user data folder.
+
+    Raises:
+        ConfigurationError: What was named cannot be a folder.
+    """
+    variable = environ.get("MEMANTO_HOME")
+    named, origin = (str(flag), "flag") if flag is not None else (variable, "environment variable MEMANTO_HOME")
+    if named:
+        try:
+            return cwd / expanded(Path(named)), origin
+        except InvalidInputError as error:
+            raise ConfigurationError(f"home ({origin}): {error.message}", hint=error.hint) from error
     import platformdirs
 
     return platformdirs.user_data_path("memanto", appauthor=False), "default"

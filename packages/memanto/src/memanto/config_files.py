@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from memanto.config_keys import FileKind, find_key
-from memanto.errors import ConfigurationError
+from memanto.errors import ConfigurationError, shown
 
+_LONGEST_NAME: Final = 250
 _BELONGS: Final[Mapping[FileKind, str]] = {
     "project": "a project file names the agent only, because it comes with the repository; "
     "`memanto config set` keeps the rest in your own file",
@@ -31,22 +32,22 @@ def read_settings_file(path: Path, kind: FileKind) -> Mapping[str, object]:
         return {}
     except OSError as error:
         raise ConfigurationError(
-            f"{path} cannot be read: {error.strerror}", hint="correct its permissions, or move it away"
+            f"{_named(path)} cannot be read: {error.strerror}", hint="correct its permissions, or move it away"
         ) from error
     import tomllib
 
     try:
         text = raw.decode("utf-8")
         found = tomllib.loads(text)
-    except ValueError as error:  # of the decoding or of TOML
+    except (ValueError, RecursionError) as error:  # of the decoding or of TOML, or of what is nested too deep
         raise ConfigurationError(
-            f"{path} is not valid TOML: {_at_line(raw, error)}",
+            f"{_named(path)} is not valid TOML: {_at_line(raw, error)}",
             hint="correct that line, or move the file away to go back to the defaults",
         ) from error
     for name in found:
-        where = f"{path}, line {_line_of(name, text)}"
+        where = f"{_named(path)}, line {_line_of(name, text)}"
         if find_key(name, where).file != kind:
-            raise ConfigurationError(f"setting {name!r} does not belong in {where}", hint=_BELONGS[kind])
+            raise ConfigurationError(f"setting {shown(name)} does not belong in {where}", hint=_BELONGS[kind])
     return found
 
 
@@ -54,7 +55,7 @@ def update_settings_file(path: Path, values: Mapping[str, object]) -> None:
     """Set values in a file that `read_settings_file` accepts, keeping comments and order; `None` removes one.
 
     Raises:
-        ConfigurationError: It cannot be written.
+        ConfigurationError: It cannot be written, or a value is no text that a file can hold.
     """
     import tomlkit
 
@@ -63,8 +64,19 @@ def update_settings_file(path: Path, values: Mapping[str, object]) -> None:
         if value is None:
             document.pop(name, None)
         else:
-            document[name] = str(value) if isinstance(value, Path) else value
+            document[name] = _writable(name, value)
     write_private(path, tomlkit.dumps(document))
+
+
+def _writable(name: str, value: object) -> object:
+    text = str(value) if isinstance(value, Path) else value
+    try:
+        str(text).encode("utf-8")
+    except UnicodeEncodeError as error:  # bytes of a command line or a file name that are no UTF-8
+        raise ConfigurationError(
+            f"{name} {shown(text)} cannot be kept in a file", hint="give it in characters that UTF-8 has"
+        ) from error
+    return text
 
 
 def write_private(path: Path, text: str) -> None:
@@ -79,7 +91,7 @@ def write_private(path: Path, text: str) -> None:
         _replace(path.resolve(), text)
     except OSError as error:
         raise ConfigurationError(
-            f"{path} cannot be written: {error.strerror or error}",
+            f"{_named(path)} cannot be written: {error.strerror or error}",
             hint="correct the permissions of its folder, or set MEMANTO_HOME",
         ) from error
 
@@ -100,7 +112,15 @@ def _replace(target: Path, text: str) -> None:
         raise
 
 
-def _at_line(raw: bytes, error: ValueError) -> str:
+def _named(path: Path) -> str:
+    """Return a path for a message, cut where it is too long to be one."""
+    text = str(path)
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+
+
+def _at_line(raw: bytes, error: ValueError | RecursionError) -> str:
+    if isinstance(error, RecursionError):
+        return "its values are nested too deep"
     if isinstance(error, UnicodeDecodeError):
         line = raw[: error.start].count(b"\n") + 1
         return f"line {line} is not UTF-8"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from memanto.errors import ConfigurationError, InvalidInputError
+from memanto.errors import ConfigurationError, InvalidInputError, shown
 from memanto.ids import check_agent_id
 
 FileKind = Literal["user", "project"]
@@ -30,7 +30,7 @@ class Key:
 
 def _text(value: object, _base: Path) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{value!r} is not a text")
+        raise ValueError(f"{shown(value)} is not a text")
     return value.strip()
 
 
@@ -41,7 +41,7 @@ def _agent(value: object, _base: Path) -> str:
 def _one_of(*choices: str) -> Callable[[object, Path], str]:
     def parse(value: object, _base: Path) -> str:
         if value not in choices:
-            raise ValueError(f"{value!r} is not one of {', '.join(choices)}")
+            raise ValueError(f"{shown(value)} is not one of {', '.join(choices)}")
         return str(value)
 
     return parse
@@ -55,24 +55,41 @@ def _flag(value: object, _base: Path) -> bool:
         return True
     if word in {"0", "false", "no", "off"}:
         return False
-    raise ValueError(f"{value!r} is neither true nor false")
+    raise ValueError(f"{shown(value)} is neither true nor false")
 
 
 def _path(value: object, base: Path) -> Path:
     if not isinstance(value, str | Path) or not str(value):
-        raise ValueError(f"{value!r} is not a path")
-    return base / Path(value).expanduser()
+        raise ValueError(f"{shown(value)} is not a path")
+    return base / expanded(Path(value))
+
+
+def expanded(path: Path) -> Path:
+    """Return a path with `~` replaced by a home folder.
+
+    Raises:
+        InvalidInputError: There is no such user, or no path can be written so.
+    """
+    if "\0" in str(path):
+        raise InvalidInputError(f"{shown(str(path))} cannot be a path", hint="it holds the character NUL")
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise InvalidInputError(
+            f"{shown(str(path))} names a home folder that there is not",
+            hint="write the folder out, or ./~ for that name",
+        ) from error
 
 
 def _number(least: float, most: float, *, whole: bool = False) -> Callable[[object, Path], float | int]:
     def parse(value: object, _base: Path) -> float | int:
         try:
             number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
-        except ValueError:
+        except (ValueError, OverflowError):
             number = math.nan
         if not least <= number <= most or (whole and number != int(number)):
             kind = "a whole number" if whole else "a number"
-            raise ValueError(f"{value!r} is not {kind} from {least:g} to {most:g}")
+            raise ValueError(f"{shown(value)} is not {kind} from {least:g} to {most:g}")
         return int(number) if whole else number
 
     return parse
@@ -142,10 +159,10 @@ def find_key(name: str, where: str = "") -> Key:
     if key is None:
         import difflib
 
-        near = difflib.get_close_matches(name, KEYS, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name[:80], KEYS, n=1, cutoff=0.5)
         place = f" in {where}" if where else ""
         raise ConfigurationError(
-            f"unknown setting {name!r}{place}" + (f"; did you mean {near[0]!r}?" if near else ""),
+            f"unknown setting {shown(name)}{place}" + (f"; did you mean {near[0]!r}?" if near else ""),
             hint=f"known: {', '.join(KEYS)}",
         )
     return key

@@ -9,6 +9,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 
+def shown(value: object, longest: int = 80) -> str:
+    """Return a value as messages show it: its `repr`, cut to `longest` characters."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, a value nested as deep
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 class MemantoError(Exception):
     """Base of every error the project raises on purpose.
 

@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from memanto.engine.codec import decode
 from memanto.engine.port import Engine
 from memanto.engine.schema import LEXICAL_VECTOR, OPEN_END
 from memanto.errors import MemantoError
-from memanto.filters import HasVector, NumberRange, RecallFilter, TimeRange, Where
+from memanto.filters import Equals, HasVector, NumberRange, RecallFilter, TimeRange, Where
 from memanto.memory.namespace import Namespace, vector_name
 from memanto.memory.spaces import embed
 from memanto.memory.versions import VersionLog
@@ -28,6 +28,8 @@ LOW_DISK: Final = 1 << 30
 """Free bytes below which `doctor` warns; writes are refused below 64 MB."""
 
 _CANARIES: Final = 8
+_AHEAD: Final = timedelta(hours=1)
+"""How far a memory may be ahead of the clock, as in an import: clocks of machines differ."""
 
 _CURRENT: Final = Where((TimeRange("retired_at", gte=OPEN_END),))
 _PART: Final = NumberRange("part", gte=1)
@@ -116,30 +118,53 @@ def status(namespace: Namespace) -> StoreStatus:
         )
 
 
-def examine(engine: Engine, agent: str, model: tuple[Embedder | None, str], *, repair: bool = False) -> list[Checkup]:
+def examine(
+    engine: Engine, agent: str, model: tuple[Embedder | None, str], *, now: datetime, repair: bool = False
+) -> list[Checkup]:
     """Check a store by using it.
 
     Args:
         engine: The open store.
         agent: The agent to look at in detail, if it exists.
         model: The embedder in use, or `None` and what to do about that.
-        repair: Also mend lineage that a dying writer left half done.
+        now: The present.
+        repair: Also mend lineage that a dying writer left half done, and damaged files that can be mended whole.
     """
     checks: list[Callable[[], Iterator[Checkup]]] = [
         lambda: _canary(engine),
         lambda: _disk(engine, agent),
         lambda: _model(*model),
-        lambda: _damage(engine),
+        lambda: _damage(engine, repair=repair),
     ]
     if engine.exists(agent):
         namespace = Namespace(engine, agent)
+        checks += [lambda: _clock(namespace, now)]
         checks += [lambda: _vectors(namespace, model[0]), lambda: _lineage(namespace, repair=repair)]
+        checks += [lambda: _kept(namespace, now)]
+    return [result for check in checks for result in _tried(check)]
+
+
+def unreachable(error: MemantoError, model: tuple[Embedder | None, str]) -> list[Checkup]:
+    """Return what can be checked without a store, led by why there is none.
+
+    Args:
+        error: What opening the store raised.
+        model: See `examine`.
+    """
+    way_out = (
+        "`memanto config show` says where the store is; `memanto config backend embedded` goes back to this machine"
+    )
+    fix = f"{error.hint}; {way_out}" if error.hint else way_out
+    return [Checkup(name="store", ok=False, detail=error.message, fix=fix), *_tried(lambda: _model(*model))]
+
+
+def _tried(check: Callable[[], Iterator[Checkup]]) -> list[Checkup]:
+    """Return what a check found; one that raises has failed."""
     results: list[Checkup] = []
-    for check in checks:
-        try:
-            results.extend(check())
-        except MemantoError as error:
-            results.append(Checkup(name=error.code, ok=False, detail=error.message, fix=error.hint))
+    try:
+        results.extend(check())
+    except MemantoError as error:
+        results.append(Checkup(name=error.code, ok=False, detail=error.message, fix=error.hint))
     return results
 
 
@@ -194,20 +219,57 @@ def _model(embedder: Embedder | None, hint: str) -> Iterator[Checkup]:
     yield Checkup(name="embedder", ok=True, detail=f"{embedder.identity.name}, {len(vector)} dimensions")
 
 
-def _damage(engine: Engine) -> Iterator[Checkup]:
+def _damage(engine: Engine, *, repair: bool) -> Iterator[Checkup]:
     names = engine.namespaces()
     sound = True
     for name in names:
-        for problem in engine.problems(name):
-            sound = False
-            yield Checkup(
-                name="store",
-                ok=False,
-                detail=f"{name}: {problem}",
-                fix=f"`memanto export --agent {name}` saves what can be read",
-            )
+        found = list(_damage_of(engine, name, repair=repair))
+        sound &= not found
+        yield from found
     if sound:
         yield Checkup(name="store", ok=True, detail=f"{len(names)} agents, files sound")
+
+
+def _damage_of(engine: Engine, name: str, *, repair: bool) -> Iterator[Checkup]:
+    try:
+        problems = engine.problems(name)
+        lost: tuple[str, ...] = ()
+        if problems and repair:
+            lost = engine.mend(name)
+            if not lost:
+                problems = engine.problems(name)
+                yield Checkup(
+                    name="store", ok=not problems, detail=f"{name}: built anew, nothing is lost", repaired=not problems
+                )
+    except MemantoError as error:
+        yield Checkup(name=error.code, ok=False, detail=f"{name}: {error.message}", fix=error.hint)
+        return
+    fix = f"`memanto doctor --repair` mends it if nothing is lost; `memanto export --agent {name}` saves what is left"
+    for problem in (*problems, *lost):
+        yield Checkup(name="store", ok=False, detail=f"{name}: {problem}", fix=fix)
+
+
+def _clock(namespace: Namespace, now: datetime) -> Iterator[Checkup]:
+    """Compare the newest memory with this machine's clock."""
+    found = namespace.engine.scan(namespace.name, _EVERY_VERSION, order_by="recorded_at", limit=1)
+    ahead = decode(namespace.name, found[0].payload).recorded_at - now if found else timedelta()
+    if ahead <= _AHEAD:
+        yield Checkup(name="clock", ok=True, detail="no memory is from the future")
+        return
+    yield Checkup(
+        name="clock",
+        ok=False,
+        detail=f"the newest memory was recorded {ahead.total_seconds() / 86400:.1f} days ahead of this machine's clock",
+        fix="set the clock; new memories are recorded after that one, in order, until its time has come",
+    )
+
+
+def _kept(namespace: Namespace, now: datetime) -> Iterator[Checkup]:
+    """Ask how well the store is kept: quarantine, growth, duplicates, conflicts."""
+    from memanto.hygiene.health import health
+
+    for found in health(namespace, now):
+        yield Checkup(name=found.name, ok=found.ok, detail=found.detail, fix=found.fix)
 
 
 def _vectors(namespace: Namespace, embedder: Embedder | None) -> Iterator[Checkup]:
@@ -229,7 +291,8 @@ def _vectors(namespace: Namespace, embedder: Embedder | None) -> Iterator[Checku
             fix=fix,
         )
         return
-    missing = engine.count(name, searchable.without(HasVector(vector_name(space))))
+    # A hook leaves its handoff without a model: handoffs are found by tag and words.
+    missing = engine.count(name, searchable.without(HasVector(vector_name(space)), Equals("tags", "handoff")))
     detail = f"{missing} versions have no vector" if missing else "every version has its vector"
     yield Checkup(name="vectors", ok=not missing, detail=detail, fix=fix if missing else "")
 

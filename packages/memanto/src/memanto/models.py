@@ -178,6 +178,27 @@ class Redaction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictNote:
+    """What a receipt says of another memory that may not go together with the one just written.
+
+    Attributes:
+        id: Id of the conflict, for `conflicts`.
+        other: Id of the other memory.
+        kind: `"update"`, `"duplicate"` or `"contradiction"`.
+        rule: What found it.
+        words: The telling words of the older text, and of the newer.
+        cue: The words that make it an update, or `""`.
+    """
+
+    id: str
+    other: str
+    kind: str
+    rule: str
+    words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    cue: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """What a write did, made after reading it back.
 
@@ -192,6 +213,7 @@ class Receipt:
         redactions: The secrets that were removed.
         warnings: What the writer should know (an unfilled template, a guessed type, …).
         similar: Ids of current memories that may say the same, nearest first.
+        conflicts: Current memories that it may not go together with, as far as rules tell at once.
         part_ids: Ids of the parts when the text was longer than one memory holds.
         durable: `"log"` (survives the process), `"disk"` (flushed before this receipt) or `"server"` (a
             Qdrant server acknowledged it; what that survives is the server's setting).
@@ -209,6 +231,7 @@ class Receipt:
     redactions: tuple[Redaction, ...] = ()
     warnings: tuple[str, ...] = ()
     similar: tuple[str, ...] = ()
+    conflicts: tuple[ConflictNote, ...] = ()
     part_ids: tuple[str, ...] = ()
     durable: str = "log"
 
@@ -247,16 +270,38 @@ class Why:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """An older statement under the result that shows the newer one.
+
+    Attributes:
+        memory: The older statement.
+        conflict: Id of the open conflict that ties it to what is shown, for `conflicts`.
+    """
+
+    memory: Memory
+    conflict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
     """A recalled memory with its score and the reasons for its rank.
 
     `score` orders results within one call (higher first, of equal ones the newest, then by id); it is not
     comparable between calls. Without a query (`recent`) it is 0.
+
+    Attributes:
+        memory: What was found.
+        score: See above.
+        why: The reasons for its rank.
+        folded: Older statements that this one updates, the latest first: open conflicts that nobody decided yet.
+        conflicts: Ids of open contradictions that it is part of.
     """
 
     memory: Memory
     score: float
     why: Why
+    folded: tuple[Folded, ...] = ()
+    conflicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

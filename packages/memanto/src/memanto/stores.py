@@ -10,7 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
+from memanto.config_keys import expanded
 from memanto.engine.port import Engine
+from memanto.engine.records import Records
 
 
 class Store(Protocol):
@@ -21,6 +23,9 @@ class Store(Protocol):
         """How safe an acknowledged write is: `"log"`, `"disk"` or `"server"` (see `Receipt`)."""
 
     def connect(self, clock: Callable[[], datetime]) -> Engine: ...
+
+    def records(self, clock: Callable[[], datetime]) -> Records:
+        """Return the place for records beside the memories, such as checkpoints; not open yet."""
 
     def release(self) -> None:
         """Give back what `connect` took beyond the engine."""
@@ -48,7 +53,14 @@ class Embedded:
         from memanto.engine.edge import EdgeEngine
 
         return EdgeEngine(
-            Path(self.path).expanduser(), durability=self.durability, clock=clock, lock_timeout=self.lock_timeout
+            expanded(Path(self.path)), durability=self.durability, clock=clock, lock_timeout=self.lock_timeout
+        )
+
+    def records(self, clock: Callable[[], datetime]) -> Records:
+        from memanto.engine.edge_records import EdgeRecords
+
+        return EdgeRecords(
+            expanded(Path(self.path)), durability=self.durability, clock=clock, lock_timeout=self.lock_timeout
         )
 
     def release(self) -> None:
@@ -62,15 +74,25 @@ class InMemory:
 
     def __init__(self) -> None:
         self._folder: str | None = None
+        self._users = 0
 
     def connect(self, clock: Callable[[], datetime]) -> Engine:
-        self._folder = tempfile.mkdtemp(prefix="memanto-")
-        return Embedded(self._folder).connect(clock)
+        return Embedded(self._made()).connect(clock)
+
+    def records(self, clock: Callable[[], datetime]) -> Records:
+        return Embedded(self._made()).records(clock)
 
     def release(self) -> None:
-        if self._folder is not None:
+        self._users = max(0, self._users - 1)
+        if self._folder is not None and self._users == 0:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+    def _made(self) -> str:
+        self._users += 1
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(prefix="memanto-")
+        return self._folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +123,13 @@ class Server:
 
         return ServerEngine(
             self.url, api_key=self.api_key, collection=self.collection, timeout=self.timeout, clock=clock
+        )
+
+    def records(self, clock: Callable[[], datetime]) -> Records:  # noqa: ARG002 - records bring their own times
+        from memanto.engine.server_records import ServerRecords
+
+        return ServerRecords(
+            self.url, api_key=self.api_key, collection=f"{self.collection}_checkpoints", timeout=self.timeout
         )
 
     def release(self) -> None:

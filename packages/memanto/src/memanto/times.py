@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, shown
 
 Edge = Literal["start", "end"]
 
@@ -84,19 +84,17 @@ def from_rfc3339(text: str) -> datetime:
         InvalidInputError: The text is not RFC 3339, has no zone, names no existing moment or cannot be kept
             exactly.
     """
-    if len(text) == 27 and text[26] == "Z" and text[19] == "." and text[10] == "T":
+    if len(text) == 27 and text[4] == text[7] == "-" and text[10] == "T" and text[19] == "." and text[26] == "Z":
         try:  # the form we write ourselves, read in C
             return datetime.fromisoformat(text)
         except ValueError:
             pass  # told below
     match = _DATETIME.fullmatch(text)
     if match is None:
-        raise InvalidInputError(
-            f"time {_shown(text)} is not RFC 3339", hint="write it like 2026-01-02T03:04:05.000006Z"
-        )
+        raise InvalidInputError(f"time {shown(text)} is not RFC 3339", hint="write it like 2026-01-02T03:04:05.000006Z")
     moment = _read(text, match)
     if moment.tzinfo is None:
-        raise InvalidInputError(f"time {_shown(text)} has no zone", hint="add 'Z' or an offset such as '+02:00'")
+        raise InvalidInputError(f"time {shown(text)} has no zone", hint="add 'Z' or an offset such as '+02:00'")
     return _to_utc(moment)
 
 
@@ -125,7 +123,7 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo, edge: Edge) -> datetim
     try:
         span = _absolute(text, words, zone) or _relative(words, moment, zone)
         if span is None:
-            raise InvalidInputError(f"time {_shown(text)} is not understood", hint=ACCEPTED_FORMS)
+            raise InvalidInputError(f"time {shown(text)} is not understood", hint=ACCEPTED_FORMS)
         return utc(span[0] if edge == "start" else span[1])
     except OverflowError as error:
         raise _out_of_range(text) from error
@@ -193,13 +191,9 @@ def _to_utc(value: datetime) -> datetime:
 
 def _out_of_range(text: str) -> InvalidInputError:
     return InvalidInputError(
-        f"time {_shown(text)} is out of range",
+        f"time {shown(text)} is out of range",
         hint=f"times reach from {to_rfc3339(MIN_TIME)} to {to_rfc3339(MAX_TIME)}",
     )
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:79] + "…")
 
 
 def _read(text: str, match: re.Match[str]) -> datetime:
@@ -208,13 +202,13 @@ def _read(text: str, match: re.Match[str]) -> datetime:
     digits = (fraction or "").rstrip("0")
     if len(digits) > 6:
         raise InvalidInputError(
-            f"time {_shown(text)} is finer than a microsecond", hint="give at most six digits after the second"
+            f"time {shown(text)} is finer than a microsecond", hint="give at most six digits after the second"
         )
     clock = clock if len(clock) == 8 else f"{clock}:00"
     try:
         return datetime.fromisoformat(f"{day}T{clock}.{digits:0<6}{(offset or '').upper()}")
     except ValueError as error:
-        raise InvalidInputError(f"time {_shown(text)} does not exist: {error}", hint=ACCEPTED_FORMS) from error
+        raise InvalidInputError(f"time {shown(text)} does not exist: {error}", hint=ACCEPTED_FORMS) from error
 
 
 def _absolute(text: str, words: str, zone: tzinfo) -> tuple[datetime, datetime] | None:
@@ -231,7 +225,7 @@ def _absolute(text: str, words: str, zone: tzinfo) -> tuple[datetime, datetime] 
     try:
         first = date(year, month, day)
     except ValueError as error:
-        raise InvalidInputError(f"date {_shown(text)} does not exist: {error}", hint=ACCEPTED_FORMS) from error
+        raise InvalidInputError(f"date {shown(text)} does not exist: {error}", hint=ACCEPTED_FORMS) from error
     return _days(first, "day" if match.group(3) else "month", zone)
 
 
@@ -326,6 +320,6 @@ def _local(text: str, value: datetime, zone: tzinfo) -> datetime:
     # The two readings differ around a clock change: both are right when it repeats an hour, neither when it skips one.
     repeated = first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == value
     raise InvalidInputError(
-        f"local time {_shown(text)} {'occurs twice' if repeated else 'does not exist'} because the clocks change",
+        f"local time {shown(text)} {'occurs twice' if repeated else 'does not exist'} because the clocks change",
         hint="add a zone: 'Z' or an offset such as '+02:00'",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -12,8 +12,11 @@ from memanto.cli.session import Session
 from memanto.cli.style import Palette, columns
 from memanto.cli.text import stamp
 from memanto.cli.verb import verb
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, SchemaMismatchError, SerializationError, StoreDamagedError
 from memanto.models import Agent
+
+if TYPE_CHECKING:
+    from memanto.client import Memanto
 
 PATTERNS: Final = ("coding", "research", "ops", "orchestrator")
 
@@ -145,15 +148,24 @@ def delete(session: Session, name: NameArgument, yes: YesOption = False) -> None
     from memanto import agents
 
     with session.memory(_same(session, name)) as memory:
-        found = memory.status()
-        count = f"{found.memories} memories in {found.versions} versions"
+        memories, versions = _held(memory)
+        count = "damaged files" if memories is None else f"{memories} memories in {versions} versions"
         session.confirm(lambda: f"Delete agent {name} with {count} for good?", yes=yes)
         memory.delete_agent()
     home = session.home()
     if agents.active(home) == name:
         agents.deactivate(home)
-    value = {"agent": name, "deleted": True, "memories": found.memories, "versions": found.versions}
+    value = {"agent": name, "deleted": True, "memories": memories, "versions": versions}
     session.emit(value, lambda paint: [f"{paint('strong', name)}: deleted with {count}"])
+
+
+def _held(memory: Memanto) -> tuple[int | None, int | None]:
+    """Return how many memories and versions an agent has; `None` where its files do not tell any more."""
+    try:
+        found = memory.status()
+    except (StoreDamagedError, SerializationError, SchemaMismatchError):
+        return None, None
+    return found.memories, found.versions
 
 
 def _same(session: Session, name: str | None) -> str:

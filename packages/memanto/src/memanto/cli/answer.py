@@ -67,6 +67,8 @@ def answer(
 
 
 def _lines(given: Answer, session: Session, paint: Palette) -> Iterator[str]:
+    from memanto.loop.answer import EXTRACTIVE
+
     yield paint.safe(given.text)
     short = short_ids(one.id for one in given.citations)
     if given.citations:
@@ -74,4 +76,5 @@ def _lines(given: Answer, session: Session, paint: Palette) -> Iterator[str]:
     for one in given.citations:
         facts = [paint("strong", one.type.value), stamp(one.date, session.zone), f"confidence {one.confidence:g}"]
         yield f"[{one.number}] {paint('id', short[one.id])}  {'  '.join(facts)}"
-        yield indented(paint.safe(one.quote))
+        if given.how != EXTRACTIVE:  # else the answer consists of the quotes
+            yield indented(paint.safe(one.quote))

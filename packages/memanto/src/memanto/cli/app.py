@@ -13,13 +13,21 @@ from memanto.cli import (
     carry,
     change,
     check,
+    conflicts,
+    connect,
+    daily_summary,
     failure,
     handoff,
+    hook,
+    mcp,
     pins,
+    policy,
     recall,
     remember,
     runs,
+    schedule,
     settings,
+    threads,
     upkeep,
 )
 from memanto.cli.session import Session
@@ -42,7 +50,8 @@ def make_app(only: str | None = None) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_root)
     for module in (
-        remember, recall, answer, change, agent, pins, handoff, failure, brief, runs, check, carry, upkeep, settings,
+        remember, recall, answer, change, agent, pins, handoff, failure, brief, runs, check, conflicts, daily_summary,
+        policy, carry, connect, hook, mcp, threads, upkeep, schedule, settings,
     ):  # fmt: skip
         module.register(app)
     commands = [one for one in app.registered_commands if one.name == only]

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from memanto.cli.options import listed
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, shown
 from memanto.models import Draft
 from memanto.portability.jsonl import parse_json
 
@@ -66,7 +66,7 @@ def _draft(value: Any, defaults: Mapping[str, Any], moment: Callable[[str], date
     fields = {**defaults, **{name.replace("-", "_"): item for name, item in value.items() if item is not None}}
     unknown = sorted(set(fields) - _FIELDS)
     if unknown:
-        raise InvalidInputError(f"unknown field {unknown[0]!r}", hint=f"fields: {', '.join(sorted(_FIELDS))}")
+        raise InvalidInputError(f"unknown field {shown(unknown[0])}", hint=f"fields: {', '.join(sorted(_FIELDS))}")
     if "content" not in fields:
         raise InvalidInputError("the field 'content' is missing")
     for name in _TIMES:

@@ -44,7 +44,8 @@ def brief(
 ) -> None:
     """Know what to carry forward before planning.
 
-    Pins first, then cited lines: prior runs, durable facts, matching failures, the runbook. Says what it left out.
+    Pins first, then cited lines: prior runs, durable facts, matching failures, the runbook. Says what it left out, and
+    whether a handoff waits.
     """
     moment = session.moment("as-of", as_of, "end")
     with session.memory() as memory:
@@ -68,11 +69,12 @@ def _lines(found: Brief, paint: Palette, *, fenced: bool) -> Iterator[str]:
 
 def _note(found: Brief) -> str | None:
     """Return the sentence that says what is not shown."""
+    said = [] if found.waiting is None else ["`memanto handoff take` takes up the handoff"]
     if not found.memories:
-        return "memory has nothing on this yet"
+        return "; ".join([*said, "memory has nothing else on this yet" if said else "memory has nothing on this yet"])
     parts = [f"{len(ids)} {section}" for section, ids in found.left_out.items()]
     over = found.tokens > found.budget_tokens
-    said = [f"left out: {', '.join(parts)}"] if parts else []
+    said += [f"left out: {', '.join(parts)}"] if parts else []
     if over:
         said.append(f"the pins alone take {found.pins.tokens} of {found.budget_tokens} tokens")
     return "; ".join(said) or None

@@ -8,10 +8,10 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Final, TextIO
 
 import typer
 
@@ -19,10 +19,14 @@ from memanto.cli.options import read_text
 from memanto.cli.session import Session
 from memanto.cli.style import Palette
 from memanto.cli.verb import verb
-from memanto.errors import DiskFullError, InvalidInputError
+from memanto.config_keys import expanded
+from memanto.errors import DiskFullError, InvalidInputError, SerializationError, StoreDamagedError
 
 if TYPE_CHECKING:
+    from memanto.client import Memanto
     from memanto.portability.importing import ImportReport
+
+_SHOWN: Final = 5
 
 
 def register(app: typer.Typer) -> None:
@@ -43,20 +47,44 @@ def export(
     """Write all memories as JSON lines.
 
     Every version of every memory; `import` reads them back without a loss. With --json and without --output, one
-    JSON object holds them as its 'lines'.
+    JSON object holds them as its 'lines'. From a damaged store what can be read is saved; exit status 5 when
+    something is missing.
     """
     with session.memory() as memory:
-        if output is None and session.json:
-            lines = [json.loads(line) for line in memory.export()]
-            session.emit({"lines": lines}, lambda _: ())
-            return
-        if output is None:
-            for line in memory.export():
+        missing: list[str] = []
+        lines = _exported(session, memory, missing)
+        if output is not None:
+            count = _write(expanded(output), lines) - 1  # the first line describes the export
+            session.emit({"path": output, "versions": count}, lambda _: [f"{count} versions written to {output}"])
+        elif session.json:
+            session.emit({"lines": [json.loads(line) for line in lines]}, lambda _: ())
+        else:
+            for line in lines:
                 sys.stdout.write(f"{line}\n")
-            return
-        count = _write(output.expanduser(), memory.export())
-    # The first line describes the export.
-    session.emit({"path": output, "versions": count - 1}, lambda _: [f"{count - 1} versions written to {output}"])
+    if missing:
+        raise StoreDamagedError(
+            f"the store is damaged, and this export lacks: {_listed(missing)}",
+            hint="`memanto import` reads it; import your last backup first, and it adds what that one lacks",
+        )
+
+
+def _exported(session: Session, memory: Memanto, missing: list[str]) -> Iterator[str]:
+    """Yield the lines of an export; `missing` receives what a damaged store does not give any more."""
+    try:
+        lines: Sequence[str] = list(memory.export())
+    except (StoreDamagedError, SerializationError) as error:
+        session.note(error.message)
+        saved = memory.salvage()
+        if not saved.missing:
+            session.note("everything was saved nevertheless; `memanto doctor --repair` mends the store")
+        lines = saved.lines
+        missing += saved.missing
+    yield from lines
+
+
+def _listed(missing: Sequence[str]) -> str:
+    more = f"; and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    return "; ".join(missing[:_SHOWN]) + more
 
 
 def _write(path: Path, lines: Iterable[str]) -> int:

@@ -15,7 +15,7 @@ from memanto.cli.verb import verb
 if TYPE_CHECKING:
     from memanto.loop.check import CheckReport
 
-_COLOURS: Final = {"supported": "good", "stale": "warn", "conflicting": "warn", "absent": "bad"}
+_COLOURS: Final = {"supported": "good", "stale": "warn", "conflicting": "warn", "partly": "warn", "absent": "bad"}
 
 
 def register(app: typer.Typer) -> None:
@@ -39,8 +39,8 @@ def check(
     """Ask memory what it should know, and judge the answers.
 
     Without a file: the current goal and plan, what the last run concluded, one failure and its fix, the durable facts.
-    Each answer is supported, stale, conflicting or absent; a miss names the stage that failed. Exit status 3 when
-    anything is not supported.
+    Each answer is supported, stale, conflicting, partly there or absent; a miss names the stage that failed. Exit
+    status 3 when anything is not supported.
     """
     with session.memory() as memory:
         report = memory.check(file, task_type=task_type, rerank=rerank)

@@ -118,7 +118,7 @@ def _parsed(text: str | None) -> Any:
         return None
     try:
         value = json_module.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict | list | str) else text
 

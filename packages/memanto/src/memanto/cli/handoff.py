@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
@@ -105,16 +106,32 @@ def take(
     acknowledged in time falls back.
     """
     with session.memory() as memory:
-        taken = memory.take_handoff(lane=lane, by=by, hold=timedelta(minutes=hold), unconfirmed=unconfirmed)
+        taken = memory.take_handoff(lane=lane, by=by, hold=_span(hold), unconfirmed=unconfirmed)
         waiting = [] if taken is not None else memory.show_handoff(lane=lane)
         pins = memory.pins()
-    note = None if taken is not None else _why_none(session, lane, waiting)
+    note = _why_none(session, lane, waiting) if taken is None else _reminder(session, taken)
     session.emit(
         {"handoff": taken, "pins": pins, "note": note},
         lambda paint: () if taken is None else _lines(session, [taken], pins, paint),
     )
-    if note and not session.json:
+    if not session.json:
         session.note(note)
+
+
+def _span(minutes: float) -> timedelta:
+    try:
+        return timedelta(minutes=minutes)
+    except (ValueError, OverflowError) as error:  # not a number, or without an end
+        raise InvalidInputError(
+            f"--hold {minutes} is no span of time", hint="a number of minutes, such as 30"
+        ) from error
+
+
+def _reminder(session: Session, taken: Handoff) -> str:
+    """Return the sentence that says what the taker still owes."""
+    lane = "" if taken.lane == "main" else f" --lane {shlex.quote(taken.lane)}"
+    acknowledge = f"memanto handoff ack{lane} --by {shlex.quote(taken.by or '')}"
+    return f"once it is read: `{acknowledge}`; if not by {stamp(taken.claimed_until, session.zone)}, it waits again"
 
 
 def _why_none(session: Session, lane: str, waiting: Sequence[Handoff]) -> str:

@@ -29,6 +29,11 @@ def run(argv: Sequence[str] | None = None) -> int:
 
         sys.stdout.write(f"{PROGRAM} {__version__}\n")
         return 0
+    if arguments[:1] == ["hook"] and not {"--help", "-h"} & set(arguments):
+        # A tool waits for its hook at every call, and reading the tree of commands takes as long as the hook does.
+        from memanto.connect.hooks import main
+
+        return main(arguments[1:], os.environ)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A name from the file system may hold bytes that are no UTF-8; a message about it must not fail.

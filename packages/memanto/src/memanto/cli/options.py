@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from memanto.config_keys import expanded
 from memanto.errors import InvalidInputError
 from memanto.models import MEMORY_GROUPS, MemoryType, Provenance, Status
 
@@ -103,7 +104,7 @@ def read_text(source: str) -> str:
     """
     name = "standard input" if source == "-" else source
     try:
-        data = sys.stdin.buffer.read() if source == "-" else Path(source).expanduser().read_bytes()
+        data = sys.stdin.buffer.read() if source == "-" else expanded(Path(source)).read_bytes()
         return data.decode("utf-8")
     except OSError as error:
         raise InvalidInputError(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -14,7 +14,10 @@ from memanto.cli.style import Palette
 from memanto.cli.text import explanation_lines, history_lines, memory_lines, result_lines, stamp
 from memanto.cli.verb import verb
 from memanto.memory.validation import check_source
-from memanto.models import DEFAULT_LIMIT, Recollection
+from memanto.models import DEFAULT_LIMIT, MAX_LIMIT, Recollection, Status
+
+if TYPE_CHECKING:
+    from memanto.client import Memanto
 
 
 def register(app: typer.Typer) -> None:
@@ -105,39 +108,73 @@ def recall(
     """
     knowledge = session.moment("as-of", as_of, "end")
     names = listed(agents)
+    asked: dict[str, Any] = {
+        "types": listed(type),
+        "memory": memory,
+        "tags": listed(tags),
+        "any_tags": listed(any_tag),
+        "min_confidence": min_confidence,
+        "min_similarity": min_similarity,
+        "as_of": knowledge,
+        "valid_at": session.moment("valid-at", valid_at, "start"),
+        "since": session.moment("since", since, "start"),
+        "until": session.moment("until", until, "end"),
+        "changed_since": session.moment("changed-since", changed_since, "start"),
+        "key": key,
+        "source": None if source is None else check_source(source),
+        "run_id": run,
+        "pinned": pinned,
+        "agents": names,
+    }
     with session.memory(names[0] if names else None) as handle:
         results = handle.recall(
             query,
-            types=listed(type),
-            memory=memory,
-            tags=listed(tags),
-            any_tags=listed(any_tag),
             status=listed(status),
-            min_confidence=min_confidence,
-            min_similarity=min_similarity,
-            as_of=knowledge,
-            valid_at=session.moment("valid-at", valid_at, "start"),
-            since=session.moment("since", since, "start"),
-            until=session.moment("until", until, "end"),
-            changed_since=session.moment("changed-since", changed_since, "start"),
-            key=key,
-            source=None if source is None else check_source(source),
-            run_id=run,
-            pinned=pinned,
             everything=everything,
-            agents=names,
             limit=limit,
             rerank=rerank,
             budget_tokens=budget,
+            **asked,
         )
         oldest = handle.status().oldest if not results and knowledge is not None else None
+        short = len(results) < limit and not (status or everything)
+        held_back = _held_back(handle, query, asked) if short else 0
     if recent:
         results.sort(key=lambda one: (one.memory.recorded_at, one.memory.id), reverse=True)
-    note = None if results else _nothing(session, knowledge, oldest)
+    notes = [
+        *([] if results else [_nothing(session, knowledge, oldest)]),
+        *([_TIMELESS] if valid_at is not None and results and not any(map(_has_validity, results)) else []),
+        *([f"{_quarantined(held_back)} too; --status quarantined shows it"] if held_back else []),
+    ]
+    note = "; ".join(notes) or None
     value = {"results": results, "times": session.times, "note": note}
     session.emit(value, lambda paint: _lines(session, results, paint, explain=explain))
     if note and not session.json:
         session.note(note)
+
+
+_NEAR: Final = 0.68
+"""Cosine from which a memory that shares no word with the query matches it; as for a brief, see `loop.brief`."""
+_TIMELESS: Final = (
+    "none of these says when it is true, so --valid-at made no difference; `remember --valid-from` says it, "
+    "--as-of asks what was believed then"
+)
+
+
+def _held_back(handle: Memanto, query: str | None, asked: Mapping[str, Any]) -> int:
+    """Return how many quarantined memories match, up to 100: by a word, by meaning, or by the filters alone."""
+    found = handle.recall(query, status=[Status.QUARANTINED], limit=MAX_LIMIT, **asked)
+    whys = [one.why for one in found]
+    return sum(query is None or why.lexical_rank is not None or (why.dense_score or 0) >= _NEAR for why in whys)
+
+
+def _quarantined(count: int) -> str:
+    return f"{count} quarantined {'memory matches' if count == 1 else 'memories match'}"
+
+
+def _has_validity(result: Recollection) -> bool:
+    memory = result.memory
+    return any((memory.valid_from, memory.valid_to, memory.begins, memory.retired_at))
 
 
 def _lines(session: Session, results: Sequence[Recollection], paint: Palette, *, explain: bool) -> Iterator[str]:

@@ -34,6 +34,7 @@ class Session:
         now: The moment that relative times count from.
         zone: The user's time zone.
         times: The moments that time options named, by option, for the result.
+        told: What the schedule had to say has been said.
     """
 
     agent: str | None = None
@@ -42,6 +43,7 @@ class Session:
     now: datetime = field(default_factory=utc_now)
     zone: tzinfo = field(default_factory=lambda: local_zone(os.environ))
     times: dict[str, datetime] = field(default_factory=dict)
+    told: bool = False
 
     @classmethod
     def of(cls, given_before: Mapping[str, Any] | None, given: Mapping[str, Any]) -> Session:
@@ -126,7 +128,19 @@ class Session:
         """Return the memory of an agent, by default the one in effect, to be used as a context manager."""
         from memanto.client import Memanto
 
+        self._tell_of_the_schedule()
         return Memanto(agent if agent is not None else self.agent_id(), create=False)
+
+    def _tell_of_the_schedule(self) -> None:
+        """Say once that the last scheduled upkeep went wrong: nobody watches it."""
+        home = self.home()
+        if self.told or self.quiet or not (home / "schedule.json").is_file():
+            return
+        from memanto.cli.schedule_state import warning
+
+        self.told = True
+        if (text := warning(home)) is not None:
+            self.note(text)
 
     def agent_id(self) -> str:
         """Return the id of the agent in effect.

@@ -22,6 +22,9 @@ _STATUS: Final = {
 }
 
 
+_RELATION: Final = {"update": "update", "duplicate": "repeat", "contradiction": "contradict"}
+
+
 def short_ids(ids: Iterable[str]) -> dict[str, str]:
     """Return for each id a prefix that no other of them has, at least `SHORT_ID` characters long."""
     known = sorted(set(ids))
@@ -65,6 +68,9 @@ def receipt_lines(done: str, receipt: Receipt, paint: Palette, *, stored: bool =
     for warning in receipt.warnings:
         if not receipt.type_guessed or not warning.startswith("type guessed"):  # the first line says so already
             yield f"  {paint('warn', 'warning')}: {paint.safe(warning)}"
+    for note in receipt.conflicts:
+        relation = paint("warn", f"may {_RELATION[note.kind]}")
+        yield f"  {relation} {paint('id', note.other)}  (by {note.rule}; see `memanto conflicts`)"
     if receipt.similar:
         yield f"  similar to {', '.join(paint('id', one) for one in receipt.similar)}"
 
@@ -84,6 +90,18 @@ def result_lines(results: Sequence[Recollection], zone: tzinfo, paint: Palette) 
         yield indented(paint.safe(memory.content), "   ")
         for note in result.why.notes:
             yield f"   {paint('faint', note)}"
+        yield from _conflict_lines(result, zone, paint)
+
+
+def _conflict_lines(result: Recollection, zone: tzinfo, paint: Palette) -> Iterator[str]:
+    """Yield the older statements under a result, and what it contradicts; nothing is hidden without a trace."""
+    for one in result.folded:
+        when = stamp(one.memory.valid_from or one.memory.recorded_at, zone)
+        yield f"   {paint('warn', 'before')} {when}: {paint.safe(' '.join(one.memory.content.split()))}"
+        yield f"     {paint('faint', f'{one.memory.id}, open update {one.conflict}; --all unfolds')}"
+    for conflict in result.conflicts:
+        where = f"open conflict {conflict}; `memanto conflicts` decides it"
+        yield f"   {paint('warn', 'contradicted')}  {paint('faint', where)}"
 
 
 def _headline(memory: Memory, shown: str, zone: tzinfo, paint: Palette, *, agent: bool) -> str:

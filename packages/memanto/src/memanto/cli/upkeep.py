@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,8 @@ from memanto.cli.session import Session
 from memanto.cli.style import Palette, columns
 from memanto.cli.text import stamp
 from memanto.cli.verb import verb
+from memanto.composition import current_settings
+from memanto.config_keys import expanded
 from memanto.errors import ConfigurationError, NotFoundError
 
 if TYPE_CHECKING:
@@ -33,8 +36,16 @@ def status(session: Session) -> None:
     with session.memory(agent) as memory:
         found = memory.status()
         agents = len(memory.agents())
-    value = {"status": found, "origin": origin, "agents": agents}
+    value = {"status": found, "origin": origin, "agents": agents, "backend": current_settings().backend}
     session.emit(value, lambda paint: _status_lines(session, found, origin, agents, paint))
+
+
+def _backend() -> str:
+    """Return the backend in use in words: whether calls may leave this machine is what a reader wants to know."""
+    settings = current_settings()
+    if settings.backend == "on-prem":
+        return "on-prem: no call to another machine"
+    return f"{settings.backend}, offline: no call to another machine" if settings.offline else settings.backend
 
 
 def _status_lines(session: Session, found: StoreStatus, origin: str, agents: int, paint: Palette) -> Iterator[str]:
@@ -45,6 +56,7 @@ def _status_lines(session: Session, found: StoreStatus, origin: str, agents: int
         ("active", ", ".join(f"{count} {kind.value}" for kind, count in found.by_type.items())),
         ("standing", ", ".join(f"{count} {one.value}" for one, count in found.by_status.items())),
         ("recorded", _span(session, found)),
+        ("backend", _backend()),
         ("store", f"{found.engine}, {found.location}"),
         ("disk", _size(found.disk_bytes)),
         ("embedder", found.embedder or "none yet: found by words only"),
@@ -106,8 +118,14 @@ def doctor(
 
     Writes and reads a canary; looks at disk, model, vectors and lineage. Exit status 3 when a check fails.
     """
-    with session.memory() as memory:
-        checks = memory.doctor(repair=repair)
+    from memanto.cli.schedule import schedule_check
+    from memanto.maintenance import Checkup
+
+    backend = Checkup(name="backend", ok=True, detail=_backend())
+    kept, told, command = schedule_check(session)
+    schedule = Checkup(name="schedule", ok=kept, detail=told, fix=command)
+    with closing(session.memory()) as memory:  # opened by the check, which reports a store that does not
+        checks = [backend, *memory.doctor(repair=repair), schedule]
     sound = all(check.ok for check in checks)
     session.emit({"ok": sound, "checks": checks}, lambda paint: _check_lines(checks, paint))
     if not sound:
@@ -145,7 +163,7 @@ def reindex(
     searched = "; now searched" if done.switched else ""
     session.emit(done, lambda _: [f"{done.embedded} of {done.total} versions embedded anew{searched}"])
     if embedder is not None and done.switched:
-        setting = "embed_model_path" if Path(embedder).expanduser().is_dir() else "embed_model"
+        setting = "embed_model_path" if expanded(Path(embedder)).is_dir() else "embed_model"
         session.note(f"`memanto config set {setting} {embedder}` makes it the model in use")
 
 
@@ -157,9 +175,9 @@ def _embedder(named: str | None) -> Embedder | None:
     """
     if named is None:
         return None
-    from memanto.composition import configured_embedder, current_settings
+    from memanto.composition import configured_embedder
 
-    settings, folder = current_settings(), Path(named).expanduser()
+    settings, folder = current_settings(), expanded(Path(named))
     wanted = {"embed_model_path": folder} if folder.is_dir() else {"embed_model": named, "embed_model_path": None}
     choice = configured_embedder(replace(settings, **wanted))
     if choice.model is None:

@@ -14,7 +14,13 @@ from typing import Any
 from memanto.embedding.port import EmbedderIdentity
 from memanto.engine.port import Engine, Point
 from memanto.engine.schema import SCHEMA_VERSION
-from memanto.errors import NotFoundError, SchemaMismatchError, SerializationError, VersionConflictError
+from memanto.errors import (
+    NotFoundError,
+    SchemaMismatchError,
+    SerializationError,
+    StoreDamagedError,
+    VersionConflictError,
+)
 from memanto.ids import meta_point_id, slot_point_id
 from memanto.models import Agent, Memory
 from memanto.times import from_rfc3339, to_rfc3339
@@ -77,7 +83,14 @@ class Namespace:
                 f"no agent named {self.name!r}",
                 hint="`memanto agent list` shows those there are, `agent create` makes one",
             )
-        return _decode_meta(self.name, found[point_id].payload)
+        return decode_meta(self.name, found[point_id].payload)
+
+    def described(self) -> Agent:
+        """Return the agent; one that cannot be read says so, and does not keep the others from being listed."""
+        try:
+            return self.meta().agent
+        except (StoreDamagedError, SerializationError, SchemaMismatchError) as error:
+            return Agent(id=self.name, description=f"cannot be read ({error.code}); run `memanto doctor`")
 
     def update_meta(self, old: Meta, **changes: Any) -> Meta:
         """Write the describing point anew, if nobody else did since `old` was read.
@@ -146,12 +159,18 @@ def _encode_meta(meta: Meta) -> dict[str, Any]:
     return {name: value for name, value in payload.items() if value}
 
 
-def _decode_meta(namespace: str, payload: Mapping[str, Any]) -> Meta:
-    schema = payload.get("schema", 0)
-    if not isinstance(schema, int) or schema > SCHEMA_VERSION:
+def decode_meta(namespace: str, payload: Mapping[str, Any]) -> Meta:
+    """Return what the describing point of a namespace says.
+
+    Raises:
+        SchemaMismatchError: Another schema wrote it.
+        SerializationError: It is no such point.
+    """
+    schema = payload.get("schema")
+    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA_VERSION:
         raise SchemaMismatchError(
-            f"agent {namespace!r} was written with schema {schema!r}; this version reads up to {SCHEMA_VERSION}",
-            hint="use the newer memanto that wrote it",
+            f"agent {namespace!r} was written with schema {schema!r}; this version reads 1 to {SCHEMA_VERSION}",
+            hint="use the memanto that wrote it: its `export` gives what this one can `import`",
         )
     try:
         created: datetime | None = from_rfc3339(payload["created_at"]) if "created_at" in payload else None
@@ -162,7 +181,7 @@ def _decode_meta(namespace: str, payload: Mapping[str, Any]) -> Meta:
                 pattern=payload.get("pattern"),
                 created_at=created,
             ),
-            hash_key=payload["hash_key"],
+            hash_key=bytes.fromhex(payload["hash_key"]).hex(),
             space=EmbedderIdentity(**payload["space"]) if "space" in payload else None,
             former=tuple(EmbedderIdentity(**identity) for identity in payload.get("former", ())),
             schema=schema,
@@ -170,5 +189,6 @@ def _decode_meta(namespace: str, payload: Mapping[str, Any]) -> Meta:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise SerializationError(
-            f"the description of agent {namespace!r} cannot be decoded ({error})", hint="run `memanto doctor`"
+            f"the description of agent {namespace!r} cannot be decoded ({type(error).__name__}: {error})",
+            hint="`memanto export` saves its memories; import them into a new agent",
         ) from error

@@ -16,6 +16,7 @@ from memanto.engine.codec import decode
 from memanto.engine.port import Candidate, Point, SparseVector, Vector
 from memanto.errors import InvalidInputError
 from memanto.filters import NumberRange, RecallFilter
+from memanto.memory.folding import Folder
 from memanto.memory.namespace import Namespace
 from memanto.memory.ranking import POOL, Ranked, RankingRule, rank
 from memanto.memory.spaces import Space
@@ -57,10 +58,12 @@ class Reader:
 
     Args:
         sources: The namespaces with their vector spaces.
+        folder: Puts older statements under the newer ones that update them; `None` shows all.
     """
 
-    def __init__(self, sources: Sequence[tuple[Namespace, Space]]) -> None:
+    def __init__(self, sources: Sequence[tuple[Namespace, Space]], *, folder: Folder | None = None) -> None:
         self._sources = sources
+        self._folder = folder
 
     def recall(self, request: Request, *, now: datetime) -> list[Recollection]:
         """Return the best memories for a query, or the newest ones without a query.
@@ -123,8 +126,15 @@ class Reader:
                 home=lambda point_id: owner(point_id).name,
                 judge=_judge(request.reranker, query),
             )
-            ranked = rank(dense, lexical, rule, request.limit, lambda ids: _payloads(ids, owner))
-        return [_recollection(item, owner(item.candidate.id).name, request.filter.as_of) for item in ranked]
+
+            def best(limit: int) -> list[Recollection]:
+                ranked = rank(dense, lexical, rule, limit, lambda ids: _payloads(ids, owner))
+                return [_recollection(item, owner(item.candidate.id).name, request.filter.as_of) for item in ranked]
+
+            results = best(request.limit)
+            if self._folder is None or request.filter.everything:
+                return results
+            return self._folder(results, best, limit=request.limit, as_of=request.filter.as_of)
 
     def _candidates(
         self,

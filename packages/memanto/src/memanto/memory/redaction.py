@@ -56,8 +56,8 @@ def redact(text: str) -> tuple[str, list[str]]:
 def redact_draft(draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
     """Return the draft without secrets, and one record per secret that was removed.
 
-    Covers content, title, tags, source_ref, key, run_id, actor, and the keys and values of metadata at any
-    depth, where a key such as `password` also says what its value is. A short field that would outgrow its
+    Covers content, title, tags, source, source_ref, key, run_id, actor, and the keys and values of metadata at
+    any depth, where a key such as `password` also says what its value is. A short field that would outgrow its
     limit becomes the mark alone. A draft without secrets is returned as it is.
     """
     found: list[Redaction] = []
@@ -75,6 +75,7 @@ def redact_draft(draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
         content=clean("content", draft.content),
         title=optional("title", draft.title, MAX_TITLE),
         tags=tuple(clean("tags", tag, MAX_TAG) for tag in draft.tags),
+        source=_clean_source(draft.source, found),
         source_ref=optional("source_ref", draft.source_ref, MAX_SOURCE_REF),
         key=optional("key", draft.key, MAX_KEY),
         run_id=optional("run_id", draft.run_id, None),
@@ -82,6 +83,20 @@ def redact_draft(draft: Draft) -> tuple[Draft, tuple[Redaction, ...]]:
         metadata=_clean_mapping(draft.metadata, clean, found),
     )
     return (cleaned if found else draft), tuple(found)
+
+
+def redact_source(source: str) -> tuple[str, list[str]]:
+    """Return a source, or `redacted-kind` where it holds a secret (its alphabet has no brackets), and the kinds."""
+    kinds = redact(source)[1]
+    return (f"redacted-{kinds[0]}" if kinds else source), kinds
+
+
+def _clean_source(source: str | None, found: list[Redaction]) -> str | None:
+    if source is None:
+        return None
+    cleaned, kinds = redact_source(source)
+    found.extend(Redaction(field="source", kind=kind) for kind in kinds)
+    return cleaned
 
 
 def _clean_mapping(

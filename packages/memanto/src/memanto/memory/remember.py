@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from memanto.embedding.port import EmbedderIdentity
+from memanto.engine.codec import decode
 from memanto.engine.port import SparseVector
 from memanto.errors import VersionConflictError
-from memanto.ids import new_memory_id
+from memanto.ids import new_memory_id, version_point_id
 from memanto.memory.classify import prototypes
 from memanto.memory.namespace import Meta, Namespace, vector_name
 from memanto.memory.prepare import TYPE_GUESSED, Defaults, Prepared, prepare, retype
@@ -23,7 +24,7 @@ from memanto.memory.spaces import Encoded, Space
 from memanto.memory.trust import may_replace
 from memanto.memory.versions import NewVersion, VersionLog, next_version
 from memanto.memory.visibility import ENDING, REASSERTS, SUCCEEDS, live
-from memanto.models import Decision, Draft, Memory, Receipt, Status
+from memanto.models import ConflictNote, Decision, Draft, Memory, Receipt, Status
 
 _ATTEMPTS: Final = 8
 
@@ -37,6 +38,9 @@ so this only points, it never merges."""
 
 Slots: TypeAlias = Mapping[tuple[str, str], tuple[str, str]]
 """Who has a slot, as `Namespace.slots` read it: `(memory id, token)` by `(kind, name)`."""
+
+NEIGHBOURS: Final = 9
+"""Memories by meaning that a new one, which is the nearest of them, is compared with."""
 
 _SIMILAR_BATCH: Final = 16
 _SIMILAR_SHOWN: Final = 3
@@ -84,14 +88,40 @@ class Plan:
     beside: bool = False
 
 
-class Writer:
-    """Stores drafts in one namespace."""
+class Judge(Protocol):
+    """Says what a memory that was just stored may conflict with."""
 
-    def __init__(self, namespace: Namespace, space: Space, *, durable: str) -> None:
+    def least(self, embedder: str | None) -> float:
+        """Return the cosine that a neighbour must reach to be compared."""
+
+    def __call__(
+        self, memory: Memory, near: Sequence[tuple[Memory, float]], embedder: str | None
+    ) -> tuple[ConflictNote, ...]:
+        """Return notes for the receipt.
+
+        Args:
+            memory: As it was stored.
+            near: Current memories near it with their cosines, nearest first.
+            embedder: Name of the embedder behind the cosines.
+        """
+
+
+class Writer:
+    """Stores drafts in one namespace.
+
+    Args:
+        namespace: Where to.
+        space: Encodes texts.
+        durable: What a receipt says of durability.
+        judge: Asked about each new memory's neighbours; `None` leaves conflicts to upkeep.
+    """
+
+    def __init__(self, namespace: Namespace, space: Space, *, durable: str, judge: Judge | None = None) -> None:
         self._namespace = namespace
         self._log = VersionLog(namespace)
         self._space = space
         self._durable = durable
+        self._judge = judge
 
     def remember(self, drafts: Sequence[Draft], defaults: Defaults, *, now: datetime) -> list[Receipt]:
         """Store drafts in order and return one receipt each.
@@ -244,8 +274,9 @@ class Writer:
             warnings=item.warnings,
             durable=self._durable,
         )
-        same = known.by_text if known.by_text is not None and known.says(known.by_text, item.digest) else None
         head = known.by_key if new.key is not None else known.by_text
+        heads = [one for one in (head, known.by_text) if one is not None]
+        same = next((one for one in heads if known.says(one, item.digest)), None)
         if new.key is not None and head is None and same is not None and same.key is None:
             head = same  # the key names what is known already
         if same is not None and _is_duplicate(same, new, head):
@@ -351,21 +382,35 @@ class Writer:
         for index, receipt in receipts.items():
             words = encoded.get(items[index].indexed[0])
             hybrid = bool(words.dense) if words is not None else space is not None
-            similar = self._similar(receipt, words) if words and len(items) <= _SIMILAR_BATCH else ()
-            receipts[index] = replace(receipt, searchable="hybrid" if hybrid else "lexical", similar=similar)
+            complete = replace(receipt, searchable="hybrid" if hybrid else "lexical")
+            compares = words is not None and len(items) <= _SIMILAR_BATCH
+            receipts[index] = self._compared(complete, words, space) if words and compares else complete
 
-    def _similar(self, receipt: Receipt, words: Encoded) -> tuple[str, ...]:
+    def _compared(self, receipt: Receipt, words: Encoded, space: EmbedderIdentity | None) -> Receipt:
+        """Return a receipt that names the current memories near the new one, and what it may conflict with."""
         if not words.dense or receipt.duplicate:
-            return ()
+            return receipt
         [(name, vector)] = words.dense.items()
         bounded = self._namespace.engine.count(self._namespace.name, ENDING) > 0
         where = live((), receipt.recorded_at if bounded else None)
+        shown = _SIMILAR_SHOWN + 1 if self._judge is None else NEIGHBOURS
         found = self._namespace.engine.search_dense(
-            self._namespace.name, name, vector, where, _SIMILAR_SHOWN + 1, fields=("memory_id",)
+            self._namespace.name, name, vector, where, shown, fields=("memory_id",)
         )
         mine = {receipt.id, *receipt.part_ids}
-        near = [c.payload["memory_id"] for c in found if c.score >= SIMILAR and c.payload["memory_id"] not in mine]
-        return tuple(near[:_SIMILAR_SHOWN])
+        others = [c for c in found if c.payload["memory_id"] not in mine]
+        near = [c.payload["memory_id"] for c in others[: _SIMILAR_SHOWN + 1] if c.score >= SIMILAR]
+        receipt = replace(receipt, similar=tuple(near[:_SIMILAR_SHOWN]))
+        model = space.name if space is not None else None
+        if self._judge is None or not (others := [c for c in others if c.score >= self._judge.least(model)]):
+            return receipt
+        stored = version_point_id(self._namespace.name, receipt.id, receipt.version)
+        points = self._namespace.engine.get(self._namespace.name, [stored, *(c.id for c in others)])
+        memories = {i: decode(self._namespace.name, point.payload) for i, point in points.items()}
+        neighbours = [(memories[c.id], c.score) for c in others if c.id in memories]
+        if stored not in memories:  # somebody has gone on from there already
+            return receipt
+        return replace(receipt, conflicts=self._judge(memories[stored], neighbours, model))
 
 
 _NOTHING: Final = Encoded({}, SparseVector((), ()))
@@ -399,7 +444,7 @@ def _is_duplicate(same: Memory, new: Memory, head: Memory | None) -> bool:
     """Whether a draft adds nothing to the memory that has its text already."""
     if new.key is not None and head is not None and head.id != same.id and new.status is Status.ACTIVE:
         return False  # another memory fills this slot: the text becomes its next value
-    if new.key is not None and same.key is None and new.status is Status.ACTIVE:
+    if new.key is not None and same.key != new.key and new.status is Status.ACTIVE:
         return False  # the text is known, but not under this key
     return same.status is Status.ACTIVE or (same.status is new.status is Status.QUARANTINED)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, shown
 from memanto.filters import RecallFilter
 from memanto.memory.validation import (
     check_confidence,
@@ -78,7 +78,10 @@ def check_similarity(value: float | None) -> float | None:
     """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is not None and not (number and math.isfinite(value) and -1 <= value <= 1):
-        raise InvalidInputError(f"min_similarity {value!r} is not a number from -1 to 1")
+        raise InvalidInputError(
+            f"min_similarity {shown(value)} is not a number from -1 to 1",
+            hint="0.75 means much the same, 0.3 is related",
+        )
     return value
 
 
@@ -89,13 +92,16 @@ def check_budget(value: int | None) -> int | None:
         InvalidInputError: It is not a whole number from 1.
     """
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise InvalidInputError(f"budget_tokens {value!r} is not a whole number from 1")
+        raise InvalidInputError(
+            f"budget_tokens {shown(value)} is not a whole number from 1",
+            hint="such as 1000; a word takes about 1.3 tokens",
+        )
     return value
 
 
 def _group(memory: str | None) -> tuple[MemoryType, ...]:
     if memory is None:
         return ()
-    if memory not in MEMORY_GROUPS:
-        raise InvalidInputError(f"unknown kind of memory {memory!r}", hint=f"one of {', '.join(MEMORY_GROUPS)}")
+    if not isinstance(memory, str) or memory not in MEMORY_GROUPS:
+        raise InvalidInputError(f"unknown kind of memory {shown(memory)}", hint=f"one of {', '.join(MEMORY_GROUPS)}")
     return MEMORY_GROUPS[memory]

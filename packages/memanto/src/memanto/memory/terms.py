@@ -10,6 +10,8 @@ from typing import Final
 from memanto.engine.bm25 import encode_query
 
 _WORD: Final = re.compile(r"[^\W_]+(?:[-_.'\u2019][^\W_]+)*")
+_LONGEST: Final = 64
+"""Letters of the longest word that has forms: what is longer is data, and has as many beginnings as letters."""
 _SHARED: Final = 6
 """Letters that two longer words must begin with alike to count as forms of one ("reconcile", "reconciliation")."""
 
@@ -71,7 +73,7 @@ def index_terms(texts: Iterable[str]) -> Terms:
 
 
 def _is_long(word: str) -> bool:
-    return len(word) >= _SHARED and word.isalpha()
+    return _SHARED <= len(word) <= _LONGEST and word.isalpha()
 
 
 def _beginnings(word: str) -> list[str]:

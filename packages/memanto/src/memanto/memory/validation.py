@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, shown
 from memanto.models import (
     MAX_KEY,
     MAX_LIMIT,
@@ -40,6 +40,7 @@ MAX_METADATA_DEPTH: Final = 16
 _INT64: Final = range(-(2**63), 2**63)
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LONGEST_LABEL: Final = 8_192
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _SOURCE: Final = re.compile(rf"[A-Za-z0-9._-]{{1,{MAX_SOURCE}}}")
 _ID_PREFIX: Final = re.compile(r"[0-9a-f]{4,32}")
@@ -73,7 +74,7 @@ def check_draft(draft: Draft) -> Draft:
             hint="valid_to is the first moment at which it is no longer true",
         )
     if not isinstance(draft.pinned, bool):
-        raise InvalidInputError(f"pinned {draft.pinned!r} is neither true nor false")
+        raise InvalidInputError(f"pinned {_shown(draft.pinned)} is neither true nor false", hint="give true or false")
     return replace(
         draft,
         content=_check_text("content", draft.content, MAX_TEXT),
@@ -105,7 +106,10 @@ def check_query(text: str) -> str:
 def check_limit(value: int) -> int:
     """Return the number of results asked for, a whole number from 1 to 100."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_LIMIT:
-        raise InvalidInputError(f"limit {_shown(value)} is not a whole number from 1 to {MAX_LIMIT}")
+        raise InvalidInputError(
+            f"limit {_shown(value)} is not a whole number from 1 to {MAX_LIMIT}",
+            hint="ask for fewer at a time, and narrow the question with filters",
+        )
     return value
 
 
@@ -143,16 +147,14 @@ def check_reason(value: str) -> str:
         InvalidInputError: It is no text, or longer than `MAX_REASON` characters.
     """
     _check_string("reason", value)
-    if len(value) > MAX_REASON:
-        raise InvalidInputError(f"reason has {len(value):,} characters; at most {MAX_REASON:,} are allowed")
+    _check_length("reason", value, MAX_REASON)
     return value
 
 
 def check_description(value: str) -> str:
     """Return an agent's description: text of at most `MAX_REASON` characters."""
     _check_string("description", value)
-    if len(value) > MAX_REASON:
-        raise InvalidInputError(f"description has {len(value):,} characters; at most {MAX_REASON:,} are allowed")
+    _check_length("description", value, MAX_REASON)
     return value
 
 
@@ -227,11 +229,18 @@ def _coerce(name: str, members: type[_Member], value: str) -> _Member:
 def _check_text(field: str, value: str, limit: int) -> str:
     """Return a text that is not blank, within its limit and encodable, exactly as it was given."""
     _check_string(field, value)
-    if len(value) > limit:
-        raise InvalidInputError(f"{field} has {len(value):,} characters; at most {limit:,} are allowed")
+    _check_length(field, value, limit)
     if _is_blank(value):
         raise InvalidInputError(f"{field} {_shown(value)} is blank", hint="give at least one visible character")
     return value
+
+
+def _check_length(field: str, value: str, limit: int) -> None:
+    if len(value) > limit:
+        raise InvalidInputError(
+            f"{field} has {len(value):,} characters; at most {limit:,} are allowed",
+            hint="shorten it, or keep the whole elsewhere and point to it",
+        )
 
 
 def _is_blank(value: str) -> bool:
@@ -240,7 +249,7 @@ def _is_blank(value: str) -> bool:
 
 def _check_string(field: str, value: object) -> None:
     if not isinstance(value, str):
-        raise InvalidInputError(f"{field} {_shown(value)} is not text")
+        raise InvalidInputError(f"{field} {_shown(value)} is not text", hint=f"give {field} as text")
     found = _SURROGATE.search(value)
     if found is not None:
         raise InvalidInputError(
@@ -255,7 +264,10 @@ def _check_title(value: str | None) -> str | None:
     _check_string("title", value)
     title = " ".join(line for line in map(str.strip, value.splitlines()) if line)
     if len(title) > MAX_TITLE:
-        raise InvalidInputError(f"title {_shown(title)} has {len(title)} characters; at most {MAX_TITLE} are allowed")
+        raise InvalidInputError(
+            f"title {_shown(title)} has {len(title)} characters; at most {MAX_TITLE} are allowed",
+            hint="leave it out for the first words of the text",
+        )
     return None if _is_blank(title) else title
 
 
@@ -270,7 +282,9 @@ def check_tags(values: Iterable[str]) -> tuple[str, ...]:
     """Return tags as they are stored: stripped, in NFC, each once."""
     tags = dict.fromkeys(_check_tag(value) for value in check_list("tags", values))
     if len(tags) > MAX_TAGS:
-        raise InvalidInputError(f"{len(tags):,} tags are too many; at most {MAX_TAGS} are allowed")
+        raise InvalidInputError(
+            f"{len(tags):,} tags are too many; at most {MAX_TAGS} are allowed", hint="keep those you will look for"
+        )
     return tuple(tags)
 
 
@@ -286,12 +300,18 @@ def check_name(field: str, value: str | None) -> str | None:
 def _check_label(field: str, value: str, limit: int) -> str:
     """Return a short text by which things are found: stripped, in NFC, without control characters."""
     _check_string(field, value)
-    label = unicodedata.normalize("NFC", value.strip())
+    # Normalising takes quadratic time where marks pile up, so what is far too long is not normalised.
+    label = unicodedata.normalize("NFC", value.strip()) if len(value) <= _LONGEST_LABEL else value
     if not 1 <= len(label) <= limit or _is_blank(label):
-        raise InvalidInputError(f"{field} {_shown(value)} is not 1 to {limit} characters long")
+        raise InvalidInputError(
+            f"{field} {_shown(value)} is not 1 to {limit} characters long",
+            hint=f"use at most {limit} visible characters",
+        )
     found = _CONTROL.search(label)
     if found is not None:
-        raise InvalidInputError(f"{field} {_shown(value)} holds the control character {found.group()!r}")
+        raise InvalidInputError(
+            f"{field} {_shown(value)} holds the control character {found.group()!r}", hint="leave that character out"
+        )
     return label
 
 
@@ -307,7 +327,9 @@ def check_time(field: str, value: datetime) -> datetime:
 
 def _check_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInputError(f"metadata {_shown(value)} is not an object of names and values")
+        raise InvalidInputError(
+            f"metadata {_shown(value)} is not an object of names and values", hint='such as {"ticket": 482}'
+        )
     checked: dict[str, Any] = _plain(value, "metadata", 1)
     size = len(json.dumps(checked, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
     if size > MAX_METADATA:
@@ -321,12 +343,15 @@ def _check_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
 def _plain(value: Any, where: str, depth: int) -> Any:
     """Return a copy made of JSON's own types, or refuse what JSON cannot hold exactly."""
     if depth > MAX_METADATA_DEPTH:
-        raise InvalidInputError(f"metadata is nested deeper than {MAX_METADATA_DEPTH} levels")
+        raise InvalidInputError(
+            f"metadata is nested deeper than {MAX_METADATA_DEPTH} levels",
+            hint="flatten it, or keep it elsewhere and point to it",
+        )
     match value:
         case None | bool():
             return value
         case str():
-            _check_string(where, value)
+            _check_string(where[:200], value)
             return str(value)
         case int() if value in _INT64:
             return int(value)
@@ -334,13 +359,13 @@ def _plain(value: Any, where: str, depth: int) -> Any:
             return float(value)
         case Mapping():
             for key in value:
-                _check_string(f"a name in {where}", key)
+                _check_string(f"a name in {where:.200}", key)
             return {str(key): _plain(item, f"{where}[{_shown(key)}]", depth + 1) for key, item in value.items()}
         case list() | tuple():
             return [_plain(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(value)]
         case _:
             raise InvalidInputError(
-                f"{where} {_shown(value)} cannot be kept as JSON",
+                f"{where:.200} {_shown(value)} cannot be kept as JSON",
                 hint="use texts, finite numbers, 64-bit integers, true, false, null, lists and objects",
             )
 
@@ -349,5 +374,5 @@ def _shown(value: object) -> str:
     """Return a value for a message, without the secrets in it: messages end up in logs."""
     from memanto.memory.redaction import redact
 
-    text = redact(repr(value)[:2_000])[0]
+    text = redact(shown(value, 2_000))[0]
     return text if len(text) <= 80 else f"{text[:79]}…"

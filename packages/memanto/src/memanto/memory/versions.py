@@ -157,9 +157,19 @@ class VersionLog:
         return str(matches[0])
 
     def points(self, memories: Sequence[Memory], *, vectors: bool = True) -> dict[str, Point]:
-        """Return the stored points of these versions by memory id."""
+        """Return the stored points of these versions by memory id.
+
+        Raises:
+            VersionConflictError: Another process has forgotten one since it was read.
+        """
         ids = {version_point_id(self._name, memory.id, memory.version): memory.id for memory in memories}
-        return {ids[i]: point for i, point in self._engine.get(self._name, list(ids), vectors=vectors).items()}
+        points = {ids[i]: point for i, point in self._engine.get(self._name, list(ids), vectors=vectors).items()}
+        for memory in memories:
+            if memory.id not in points:
+                raise VersionConflictError(
+                    f"memory {memory.id} was forgotten by somebody else meanwhile", hint="read it again"
+                )
+        return points
 
     def not_overtaken(self, found: Sequence[Candidate | Point], *, as_of: datetime | None = None) -> set[object]:
         """Return the ids of those versions whose successor is not there yet.
@@ -187,7 +197,8 @@ class VersionLog:
             erase: Points to destroy in the same step.
 
         Returns:
-            The versions as a reader finds them, or `None` where somebody else stored that version first.
+            The versions as a reader finds them, or `None` where somebody else stored that version first, or has
+            forgotten the memory since.
 
         Raises:
             BackendError: A version the engine acknowledged was not found on reading back.
@@ -197,16 +208,23 @@ class VersionLog:
             times = self._engine.commit(self._name, changes)
         else:
             times = self._engine.erase(self._name, erase, changes)
-        won = [change.point.id for change, time in zip(changes, times, strict=True) if time is not None]
-        found = self._engine.get(self._name, won)
-        if len(found) != len(won):
+        won = {
+            change.point.id: new.memory.id
+            for change, new, time in zip(changes, versions, times, strict=True)
+            if time is not None
+        }
+        found = self._engine.get(self._name, list(won))
+        missing = [memory_id for point_id, memory_id in won.items() if point_id not in found]
+        heads = self.heads(missing) if missing else {}
+        lost = [one for one in missing if one not in heads or heads[one].status is not Status.FORGOTTEN]
+        if lost:
             raise BackendError(
-                f"{len(won) - len(found)} of {len(won)} stored versions were not found on reading back",
+                f"{len(lost)} of {len(won)} stored versions were not found on reading back",
                 hint="nothing was reported as remembered; run `memanto doctor`",
             )
         return [
-            decode(self._name, found[change.point.id].payload) if time is not None else None
-            for change, time in zip(changes, times, strict=True)
+            decode(self._name, found[change.point.id].payload) if change.point.id in found else None
+            for change in changes
         ]
 
     def append_one(self, version: NewVersion) -> Memory:

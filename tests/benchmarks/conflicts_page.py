@@ -1,0 +1,98 @@
+"""The page `docs/benchmarks/conflicts.md`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.benchmarks.harness import Result, provenance, table
+
+_INTRO = """\
+# Conflicts
+
+Whether the rules find pairs of statements that cannot both hold. No language model and no embedder takes part.
+"""
+
+_PAIRS = """\
+## Pairs
+
+The rules were chosen on one half of each set and are reported on the other; halves are drawn by a hash of the newer
+text. Negatives are hard: for LongMemEval and BEAM the three other statements nearest to the newer one by BM25, for
+ConflictQA the nearest answer to another question, for SICK its own other labels.
+BEAM's negatives were not checked by anybody, and some are conflicts too ("completed 10 problems", "completed 14");
+of its positives some name a message that says nothing of the matter.
+"""
+
+_ALARMS = """\
+## False alarms
+
+{pairs} random pairs from {origin}. The own corpus holds values that did change, so some of these are right.
+Behind the gate: also as near as the product asks before it compares (cosine {gate}).
+"""
+
+_TIMES = """\
+## What it costs
+
+Texts of the conversation sets as memories of one agent, vectors by `{embedder}`. *Write*: CPU milliseconds of one
+`remember`, with and without the look at its neighbours, in turns. *Detection*: `detect-conflicts` over everything,
+with the cross-encoder as second gate where it is installed; *again*: the next run, when nothing is new.
+"""
+
+
+def page(result: Result) -> str:
+    """Render the page."""
+    figures = result.figures
+    parts = [_INTRO, _pairs(figures.get("pairs", {})), _alarms(figures["false alarms"])]
+    if "times" in figures:
+        parts.append(_times(figures["times"]))
+    return "\n".join([*parts, provenance(result)])
+
+
+def _pairs(sets: dict[str, Any]) -> str:
+    rows = [
+        (
+            name,
+            f"{one['reported on']['conflicts']} / {one['reported on']['others']}",
+            *(_percent(one["reported on"][key]) for key in ("precision", "recall")),
+            f"{one['reported on']['f1']:.3f}",
+            f"{one['chosen on']['f1']:.3f}",
+            f"{one['both']['f1']:.3f}",
+            one["both"]["us per pair"],
+        )
+        for name, one in sets.items()
+    ]
+    header = ("set", "conflicts / others", "P %", "R %", "F1", "F1 chosen half", "F1 both", "µs a pair")
+    return f"{_PAIRS}\n{table(header, rows)}\n"
+
+
+def _alarms(found: dict[str, Any]) -> str:
+    number = found["pairs"]
+    text = _ALARMS.format(
+        pairs=f"{number:,}", origin=" and ".join(found["from"]), gate=found.get("gate", "not measured")
+    )
+    rows = [
+        (name, found[name], f"{100 * found[name] / number:.3f}")
+        for name in ("by rules alone", "behind the gate")
+        if name in found
+    ]
+    return f"{text}\n{table(('', 'flagged', '%'), rows)}\n"
+
+
+def _times(found: dict[str, Any]) -> str:
+    write, detection, again = found["write"], found["detection"], found["detection again"]
+    rows = [
+        ("write, with", f"p50 {write['with']['p50_ms']} ms, p95 {write['with']['p95_ms']} ms"),
+        ("write, without", f"p50 {write['without']['p50_ms']} ms, p95 {write['without']['p95_ms']} ms"),
+        ("summary", f"{found['summary']['memories']} memories in {found['summary']['seconds']} s"),
+        ("detection", _detection(detection)),
+        ("again", f"{again['memories']} memories, {again['seconds']} s"),
+    ]
+    return f"{_TIMES.format(embedder=found['embedder'])}\n{table(('', 'measured'), rows)}\n"
+
+
+def _detection(found: dict[str, Any]) -> str:
+    about = f"{found['memories']} memories, {found['compared']} pairs compared, {found['conflicts']} found"
+    return f"{about}, {found['seconds']} s"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"
