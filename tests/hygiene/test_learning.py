@@ -29,7 +29,7 @@ def test_runs_that_used_a_memory_move_its_confidence_by_the_rule(memory: Memanto
     assert memory.show(used).confidence == learned.after
     last = memory.history(used)[-1]
     assert last.decision is not None
-    assert last.decision.reason == "learned: used in 1 runs that failed"
+    assert last.decision.reason == "learned: 1 failed run that used it"
 
 
 def test_learning_is_at_most_one_version_a_day_and_counts_nothing_twice(memory: Memanto, clock: FixedClock) -> None:

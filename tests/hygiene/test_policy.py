@@ -102,6 +102,24 @@ def test_the_default_is_used_until_one_is_chosen_and_the_choice_is_in_history(me
     assert memory.policy() == chosen
 
 
+def test_the_half_lives_rank_from_then_on_and_earlier_answers_keep_theirs(
+    on_each_engine: Memanto, clock: FixedClock
+) -> None:
+    memory = on_each_engine
+    memory.remember("The ledger was pulled at noon", type="fact")
+    clock.advance(timedelta(days=30))
+    before = clock()
+    clock.advance(60)
+
+    def recency(**options: object) -> float:
+        return memory.recall("ledger", **options)[0].why.recency  # type: ignore[arg-type]
+
+    assert (recency(), recency(as_of=before)) == (1.0, 1.0)
+    memory.set_policy(with_type(memory.policy(), MemoryType.FACT, half_life=timedelta(days=30)))
+    assert recency() == pytest.approx(0.75, abs=0.001)
+    assert recency(as_of=before) == 1.0
+
+
 @pytest.mark.parametrize("policy", PRESETS.values(), ids=PRESETS)
 def test_a_policy_is_stored_and_read_without_loss(policy: Policy) -> None:
     assert policy_of(policy_value(policy)) == policy

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.stress.stress_kit import check_sound, handle
+from tests.stress.stress_kit import check_sound, handle, places_of
 
 from memanto import Memanto
 from memanto.errors import VersionConflictError
@@ -59,6 +59,21 @@ def test_a_change_of_what_was_forgotten_meanwhile_says_so(
         assert raised.value.retryable
         assert raised.value.hint
         assert check_sound(memory)[one][-1]["status"] == "forgotten"
+
+
+@pytest.mark.parametrize("count", [2, 3], ids=["once read", "once its parts are read"])
+def test_what_is_changed_while_it_is_forgotten_is_forgotten_whole(
+    store: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """The version that came meanwhile goes too: a memory without its beginning would be left otherwise."""
+    with handle(store) as memory, handle(store) as other:
+        one = memory.remember("the ledger lags", type="fact").id
+        two = memory.remember("the queue is full", type="fact").id
+        after(memory, "scan", count + 1, monkeypatch, lambda: other.edit(one, content="the ledger is early"))
+        receipts = memory.forget(one, two)
+        assert {receipt.status for receipt in receipts} == {"forgotten"}
+        assert [len(these) for these in check_sound(memory).values()] == [1, 1]
+    assert places_of(["ledger lags", "ledger is early", "queue is full"], store) == []
 
 
 def test_a_text_said_while_it_is_forgotten_is_there_when_the_receipt_says_so(

@@ -82,6 +82,10 @@ def conflicts(
     *,
     listing: Annotated[bool, typer.Option("--list", help="List them and ask nothing.")] = False,
     resolved: Annotated[bool, typer.Option("--resolved", help="List those that were decided.")] = False,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="Only update, duplicate or contradiction.", show_default=False),
+    ] = None,
     resolve: Annotated[
         str | None, typer.Option("--resolve", metavar="ID", help="Decide this one.", show_default=False)
     ] = None,
@@ -100,24 +104,46 @@ def conflicts(
     """Walk through memories that cannot both hold.
 
     On a terminal they are shown one by one, side by side. Elsewhere they are listed. The loser of a decision stays
-    in history, and --undo takes the decision back.
+    in history, and --undo takes the decision back. --kind with --action decides all of a kind.
     """
     if resolve is not None and undo is not None:
         raise InvalidInputError("--resolve and --undo exclude each other", hint="give one of them")
-    if (resolve is None) != (action is None):
+    if (resolve is None and kind is None and action is not None) or (resolve is not None and action is None):
         raise InvalidInputError("--resolve ID and --action ACTION go together", hint="`memanto conflicts --list`")
+    wanted = None if kind is None else _kind(kind)
     with session.memory() as memory:
         if resolve is not None and action is not None:
             _emit_decision(session, memory.resolve_conflict(resolve, action, text=text, reason=reason))
         elif undo is not None:
             _emit_decision(session, memory.undo_conflict(undo, reason=reason))
+        elif wanted is not None and action is not None:
+            _decide_all(session, memory, wanted, action, reason)
         else:
-            told = [memory.conflict(one.id) for one in memory.conflicts(resolved=resolved)]
+            found = [one for one in memory.conflicts(resolved=resolved) if wanted in (None, one.kind)]
+            told = [memory.conflict(one.id) for one in found]
             on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
             if told and on_terminal and not (listing or resolved or session.json):
                 _walk(session, memory, told, reason)
             else:
                 _emit_list(session, told)
+
+
+def _kind(text: str) -> str:
+    from memanto.hygiene.compare import Kind
+
+    if text not in tuple(Kind):
+        raise InvalidInputError(f"unknown kind {text!r}", hint=f"one of {', '.join(Kind)}")
+    return text
+
+
+def _decide_all(session: Session, memory: Memanto, kind: str, action: str, reason: str) -> None:
+    """Decide every open conflict of a kind; one that an earlier decision settled is passed over."""
+    decided: list[Conflict] = []
+    while waiting := [one for one in memory.conflicts() if one.kind == kind]:
+        decided.append(memory.resolve_conflict(waiting[0].id, action, reason=reason))
+    session.emit(
+        {"decided": decided, "count": len(decided)}, lambda _: [f"{action}: {len(decided)} conflicts of kind {kind}"]
+    )
 
 
 def _emit_decision(session: Session, conflict: Conflict) -> None:

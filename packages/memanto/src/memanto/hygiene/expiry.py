@@ -21,6 +21,7 @@ from memanto.memory.change import By, Editor
 from memanto.memory.namespace import Namespace
 from memanto.memory.visibility import live
 from memanto.models import Decision, Memory, MemoryType
+from memanto.times import to_rfc3339
 
 _KIND: Final = "policy"
 _NAME: Final = "policy"
@@ -96,10 +97,19 @@ class PolicyKeeper:
         return preset(DEFAULT_PRESET) if head is None else policy_of(value_of(head))
 
     def choose(self, policy: Policy, by: By) -> Policy:
-        """Record a policy as the agent's, with who chose it and why."""
+        """Record a policy as the agent's, with who chose it and why; its half-lives rank from now on.
+
+        Raises:
+            VersionConflictError: Somebody else chose one at the same moment.
+        """
         text = f"Forgetting policy, begun as {policy.preset}."
         decision = Decision(actor=by.actor, action="set-policy", reason=by.reason)
-        self._journal.put(_KIND, _NAME, text, policy_value(policy), decision=decision)
+        stored = self._journal.put(_KIND, _NAME, text, policy_value(policy), decision=decision)
+        meta = self._namespace.meta()
+        spans = {
+            kind.value: one.half_life.total_seconds() for kind, one in policy.types.items() if one.half_life is not None
+        }
+        self._namespace.update_meta(meta, ageing=(*meta.ageing, (to_rfc3339(stored.recorded_at), spans)))
         return policy
 
     # -- applying it --------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from memanto.hygiene.compare import Kind
 from memanto.hygiene.conflict import Conflict
 from memanto.loop.feedback import confidence_of, tally_of
 from memanto.loop.port import Verbs
-from memanto.loop.runs import RunRecord
+from memanto.loop.runs import RunRecord, count
 from memanto.memory.namespace import Namespace
 from memanto.memory.versions import VersionLog
 from memanto.memory.visibility import believed_at
@@ -32,8 +32,8 @@ from memanto.times import from_rfc3339, to_rfc3339
 _BY_A_RUN: Final = "used in run "
 """What the reason of a verdict holds that a run gave when it ended."""
 _NAMES: Final = {
-    "runs_failed": "used in {n} runs that failed",
-    "contradicted": "{n} open contradictions",
+    "runs_failed": ("failed run", " that used it"),
+    "contradicted": ("open contradiction", ""),
 }
 
 
@@ -136,7 +136,8 @@ def _set_at(log: VersionLog, head: Memory) -> datetime:
 
 
 def _why(counts: Mapping[str, int]) -> str:
-    return "; ".join(_NAMES[name].format(n=number) for name, number in counts.items() if number) or "nothing is left"
+    told = [count(number, _NAMES[name][0]) + _NAMES[name][1] for name, number in counts.items() if number]
+    return "; ".join(told) or "nothing is left"
 
 
 # -- calibration ------------------------------------------------------------------------------------

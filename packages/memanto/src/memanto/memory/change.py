@@ -253,23 +253,38 @@ class Editor:
     def forget(self, memory_ids: Sequence[str], by: By) -> list[Receipt]:
         """Erase memories: every version's text, title, tags, metadata and vectors. Tombstones remain.
 
-        On an embedded store their bytes are gone from its folder when this returns.
+        On an embedded store their bytes are gone from its folder when this returns. A version that another process
+        appends meanwhile is erased too.
+
+        Raises:
+            VersionConflictError: Others kept changing them.
         """
+        wanted = list(dict.fromkeys(memory_ids))
         with self._namespace.engine.hold(self._namespace.name):
-            heads = [self._head(memory_id) for memory_id in dict.fromkeys(memory_ids)]
-            living = [head for head in heads if head.status is not Status.FORGOTTEN]
-            # Also the steps of a run, which are parts of it although its text was not split.
-            family = [memory for head in living for memory in (head, *self._log.parts(head.id))]
-            doomed: list[UUID] = [
-                version_point_id(self._namespace.name, memory.id, version)
-                for memory in family
-                for version in range(1, memory.version + 1)
-            ]
-            tombstones = [NewVersion(memory=_tombstone(memory, by)) for memory in family]
-            stored = self._log.append(tombstones, erase=doomed) if tombstones else []
-            if any(memory is None for memory in stored):
-                raise VersionConflictError("a memory changed while it was being forgotten", hint="forget it again")
-            return [self._receipt(self._log.head(head.id)) for head in heads]
+            left = wanted
+            for _ in range(_ATTEMPTS):
+                left = self._erase(left, by)
+                if not left:
+                    return [self._receipt(self._log.head(memory_id)) for memory_id in wanted]
+        raise VersionConflictError(f"memory {left[0]} keeps changing while it is forgotten", hint="forget it again")
+
+    def _erase(self, memory_ids: Sequence[str], by: By) -> list[str]:
+        """Erase what is there of memories and of their parts; return the ids of those that got a version meanwhile.
+
+        Of those the versions before are gone all the same, so they have to be erased again.
+        """
+        heads = [self._head(memory_id) for memory_id in memory_ids]
+        living = [head for head in heads if head.status is not Status.FORGOTTEN]
+        # Also the steps of a run, which are parts of it although its text was not split.
+        family = [memory for head in living for memory in (head, *self._log.parts(head.id))]
+        doomed: list[UUID] = [
+            version_point_id(self._namespace.name, memory.id, version)
+            for memory in family
+            for version in range(1, memory.version + 1)
+        ]
+        tombstones = [NewVersion(memory=_tombstone(memory, by)) for memory in family]
+        stored = self._log.append(tombstones, erase=doomed) if tombstones else []
+        return [memory.id for memory, found in zip(family, stored, strict=True) if found is None]
 
     # -- helpers ------------------------------------------------------------------------------------
     def _head(self, memory_id: str, expected_version: int | None = None) -> Memory:

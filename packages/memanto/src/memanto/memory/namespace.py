@@ -8,7 +8,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from memanto.embedding.port import EmbedderIdentity
@@ -22,7 +22,7 @@ from memanto.errors import (
     VersionConflictError,
 )
 from memanto.ids import meta_point_id, slot_point_id
-from memanto.models import Agent, Memory
+from memanto.models import Agent, Memory, MemoryType
 from memanto.times import from_rfc3339, to_rfc3339
 
 _ATTEMPTS = 8
@@ -39,6 +39,8 @@ class Meta:
         space: The embedder whose vectors are searched, or `None` while the namespace is lexical only.
         former: Embedders whose vectors are kept, newest first; `reindex` can go back to them.
         schema: Version of the schema that wrote it.
+        ageing: Which half-lives rank its memories: since when (RFC 3339), and seconds by type, oldest first; empty
+            while nobody chose any. Earlier ones stay, so that an earlier answer keeps its ranking.
         token: Changes with every write of this point.
     """
 
@@ -47,7 +49,14 @@ class Meta:
     space: EmbedderIdentity | None = None
     former: tuple[EmbedderIdentity, ...] = ()
     schema: int = SCHEMA_VERSION
+    ageing: tuple[tuple[str, Mapping[str, float]], ...] = ()
     token: str | None = None
+
+    def half_lives(self, as_of: datetime | None) -> dict[MemoryType, timedelta] | None:
+        """Return the half-lives in force now, or at `as_of`; `None` while nobody had chosen any."""
+        moment = None if as_of is None else to_rfc3339(as_of)
+        chosen = [spans for since, spans in self.ageing if moment is None or since <= moment]
+        return {MemoryType(kind): timedelta(seconds=span) for kind, span in chosen[-1].items()} if chosen else None
 
 
 @functools.cache
@@ -155,6 +164,7 @@ def _encode_meta(meta: Meta) -> dict[str, Any]:
         "space": meta.space and dataclasses.asdict(meta.space),
         "former": [dataclasses.asdict(identity) for identity in meta.former],
         "schema": meta.schema,
+        "ageing": [[since, dict(spans)] for since, spans in meta.ageing],
     }
     return {name: value for name, value in payload.items() if value}
 
@@ -185,6 +195,7 @@ def decode_meta(namespace: str, payload: Mapping[str, Any]) -> Meta:
             space=EmbedderIdentity(**payload["space"]) if "space" in payload else None,
             former=tuple(EmbedderIdentity(**identity) for identity in payload.get("former", ())),
             schema=schema,
+            ageing=tuple((since, spans) for since, spans in payload.get("ageing", ())),
             token=payload.get("token"),
         )
     except (KeyError, TypeError, ValueError) as error:

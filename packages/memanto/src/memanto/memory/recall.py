@@ -18,7 +18,7 @@ from memanto.errors import InvalidInputError
 from memanto.filters import NumberRange, RecallFilter
 from memanto.memory.folding import Folder
 from memanto.memory.namespace import Namespace
-from memanto.memory.ranking import POOL, Ranked, RankingRule, rank
+from memanto.memory.ranking import HALF_LIVES, POOL, Ranked, RankingRule, rank
 from memanto.memory.spaces import Space
 from memanto.memory.validation import check_limit, check_query
 from memanto.memory.versions import VersionLog
@@ -123,6 +123,7 @@ class Reader:
             rule = RankingRule(
                 now=request.filter.as_of or now,
                 terms=len(words.indices),
+                half_lives=metas[0].half_lives(request.filter.as_of) or HALF_LIVES,
                 home=lambda point_id: owner(point_id).name,
                 judge=_judge(request.reranker, query),
             )
