@@ -351,11 +351,26 @@ _LOOP: Final = (
     ),
 )
 
+_GUARD: Final = tuple(
+    Row(
+        what=f"Warnings on tau-bench airline, threshold from the other half of the tasks: {what}",
+        suite="guard",
+        value=lambda found, field=field: float(found["failures and successes"]["held_out"][field]),  # type: ignore[misc]
+        shown=_percent,
+        goal=goal,
+        better=better,
+    )
+    for what, field, goal, better in (
+        ("the right failure in the first three", "hits", 0.92, "higher"),
+        ("false alarms", "alarms", 0.10, "lower"),
+    )
+)
+
 _SECTIONS: Final[tuple[tuple[str, str, tuple[Row, ...]], ...]] = (
     ("How good", "What is found, and whether it is what holds.", _GOOD),
     ("How fast", "Milliseconds depend on the machine; compare the ratios.", _FAST),
     ("How big", "Vectors of 384 dimensions, one sentence each.", _BIG),
-    ("What the loop gains", "Scripted agents, so that every figure can be repeated.", _LOOP),
+    ("What the loop gains", "Scripted agents, so that every figure can be repeated.", _LOOP + _GUARD),
 )
 
 _INTRO: Final = """\
