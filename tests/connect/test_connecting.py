@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -294,6 +295,86 @@ def test_a_file_another_person_connected_before_is_taken_as_it_is_and_can_be_lef
     user.connect("remove", "cursor")
     assert [name for name in user.files() if "memanto" in name] == []
     assert "memanto" not in (user.project / ".cursor" / "mcp.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("client", "scope", "name", "text"),
+    [
+        ("cursor", "project", "project/.cursor/mcp.json", '{"mcpServers": {"memanto": {"command": "uvx", "args": []}}}'),
+        ("codex", "global", "user/.codex/config.toml", '[mcp_servers.memanto]\nurl = "https://example.org" # theirs\n'),
+        ("goose", "global", "user/.config/goose/config.yaml", "extensions:\n  memanto:\n    uri: https://example.org\n"),
+    ],
+)
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_another_server_of_the_same_name_comes_back(
+    user: User, client: str, scope: str, name: str, text: str, *, meanwhile: bool
+) -> None:
+    path = user.home.parent / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    theirs = parsed(path)
+    user.connect(client, *SCOPES[scope])
+    assert entry(parsed(path))[1] == ARGUMENTS
+    if meanwhile:
+        path.write_text(path.read_text() + "\n")
+    user.connect("remove", client, *SCOPES[scope])
+    assert parsed(path) == theirs
+    assert meanwhile or path.read_text() == text
+
+
+def test_a_lost_backup_costs_no_file_of_the_users(user: User) -> None:
+    path = user.project / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text('{"mcpServers": {"other": {"command": "x"}}}')
+    user.connect("cursor")
+    shutil.rmtree(user.run.home / "backups")
+    user.connect("remove", "cursor")
+    assert parsed(path) == {"mcpServers": {"other": {"command": "x"}}}
+
+
+def test_an_empty_file_of_rules_is_left_as_it_was(user: User) -> None:
+    rules = user.project / ".clinerules" / "memanto.md"
+    rules.parent.mkdir()
+    rules.write_bytes(b"")
+    user.connect("cline")
+    user.connect("remove", "cline")
+    assert rules.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        "[]",
+        "[" * 100_000,
+        '{"connections": [{"client": "cursor", "scope": "project", "project": null, "agent": "a"}], "files": {}}',
+        '{"connections": [], "files": {"/x": {"existed": true, "backup": "", "after": "", "users": null}}}',
+        '{"connections": [], "files": {"/x": {"existed": 1, "backup": "", "after": "", "users": []}}}',
+        '{"connections": [], "files": {}, "folders": [1]}',
+    ],
+)
+def test_damaged_records_are_told_and_change_nothing(user: User, records: str) -> None:
+    user.run.home.mkdir(parents=True, exist_ok=True)
+    (user.run.home / "connections.json").write_text(records)
+    for arguments in (["list"], ["remove", "cursor"], ["cursor", "--agent", AGENT]):
+        outcome = user.run("connect", *arguments, "--json")
+        assert (outcome.status, outcome.error["code"]) == (2, "configuration")
+        assert "is damaged" in outcome.error["message"]
+    assert user.files() == {}
+
+
+def test_a_tool_that_another_version_connected_is_listed_and_named(user: User) -> None:
+    one = {"client": "later", "scope": "project", "project": str(user.project), "agent": AGENT}
+    user.run.home.mkdir(parents=True, exist_ok=True)
+    (user.run.home / "connections.json").write_text(json.dumps({"connections": [one], "files": {}, "folders": []}))
+    assert user.run.done("connect", "list", "--json").json["connections"][0]["state"] == "missing"
+    outcome = user.run("connect", "update", "--json")
+    assert (outcome.status, outcome.error["code"]) == (2, "configuration")
+    assert "'later'" in outcome.error["message"]
+
+
+def test_a_folder_whose_name_is_too_long_is_none(user: User) -> None:
+    outcome = user.run("connect", "cursor", "--agent", AGENT, "--project-dir", "x" * 5_000, "--json")
+    assert (outcome.status, outcome.error["code"]) == (2, "configuration")
 
 
 # -- what is refused --------------------------------------------------------------------------------

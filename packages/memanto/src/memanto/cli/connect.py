@@ -346,6 +346,6 @@ def _project(given: Path | None) -> Path:
     from memanto.connect.detect import project_folder
 
     folder = project_folder(Path.cwd(), Path.home()) if given is None else expanded(given)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112 - also for a name that no file system takes, where `Path` raises
         raise ConfigurationError(f"there is no folder {str(folder)!r}", hint="name one that exists with --project-dir")
     return folder.resolve()

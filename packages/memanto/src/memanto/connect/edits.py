@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from memanto.connect import jsonc, tables
@@ -16,6 +16,7 @@ SERVER: Final = "memanto"
 """The name the MCP server is registered under, and the mark of a file that is ours alone."""
 _BEGIN: Final = re.compile(r"^<!-- memanto:begin\b[^\n]*-->[ \t\r]*$", re.MULTILINE)
 _END: Final = re.compile(r"^<!-- memanto:end\b[^\n]*-->[ \t\r]*$", re.MULTILINE)
+_PROGRAM: Final = re.compile(r"(?:^|[/\\])memanto(?:\.exe)?$")
 _HOOK: Final = re.compile(r"(?:^|[/\\])memanto(?:\.exe)?[\"']? hook ")
 
 
@@ -37,13 +38,13 @@ class Edit(Protocol):
         """Return the text without the change.
 
         `original`, the file before the change, says which containers to leave and what stood in its place; where it is
-        unknown (`None`) they are left.
+        unknown (`None`) they are left, and so is an entry that starts another server than ours.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class JsonMember:
-    """A member of an object in JSON, with or without comments."""
+    """A registration of the server as a member of an object in JSON, with or without comments."""
 
     path: tuple[str, ...]
     value: Any
@@ -55,6 +56,8 @@ class JsonMember:
         before = None if original is None else jsonc.value_at(original, self.path)
         if before is not None:  # it was there, in another form
             return jsonc.set_member(text, self.path, before)
+        if not _starts_ours(jsonc.value_at(text, self.path)):
+            return text
         return _without_empty(jsonc.remove_member(text, self.path), self.path[:-1], original)
 
 
@@ -98,7 +101,7 @@ class JsonHook:
 
 @dataclass(frozen=True, slots=True)
 class TomlTable:
-    """A table in TOML."""
+    """A registration of the server as a table in TOML."""
 
     path: tuple[str, ...]
     values: Mapping[str, Any]
@@ -106,13 +109,18 @@ class TomlTable:
     def add(self, text: str) -> str:
         return _in_unix_lines(text, lambda plain: tables.set_table(plain, self.path, self.values))
 
-    def remove(self, text: str, original: str | None) -> str:  # noqa: ARG002 - TOML needs no containers
+    def remove(self, text: str, original: str | None) -> str:
+        before = None if original is None else tables.table_at(original, self.path)
+        if before is not None:  # it was there, in another form
+            return _in_unix_lines(text, lambda plain: tables.set_table(plain, self.path, before))
+        if not _starts_ours(tables.table_at(text, self.path)):
+            return text
         return _in_unix_lines(text, lambda plain: tables.remove_table(plain, self.path))
 
 
 @dataclass(frozen=True, slots=True)
 class YamlChild:
-    """A child of a top-level key in YAML, by key or, in a list, by `name`."""
+    """A registration of the server as a child of a top-level key in YAML, by key or, in a list, by `name`."""
 
     key: str
     name: str
@@ -125,6 +133,12 @@ class YamlChild:
         )
 
     def remove(self, text: str, original: str | None) -> str:
+        before = None if original is None else tables.child_at(original, self.key, self.name)
+        if isinstance(before, Mapping):  # it was there, in another form
+            return replace(self, value=before).add(text)
+        if not _starts_ours(tables.child_at(text, self.key, self.name)):
+            return text
+
         def removed(plain: str) -> str:
             left = tables.remove_child(plain, self.key, self.name)
             there = original is None or re.search(rf"^{re.escape(self.key)}:", original, re.MULTILINE)
@@ -181,6 +195,16 @@ def is_hook(value: Any) -> bool:
     nested = value.get("hooks")
     entries = nested if isinstance(nested, list) and nested else [value]
     return all(isinstance(one, Mapping) and _HOOK.search(str(one.get("command", ""))) for one in entries)
+
+
+def _starts_ours(entry: Any) -> bool:
+    """Return whether a registration runs `memanto mcp`; another server may have the same name."""
+    if not isinstance(entry, Mapping):
+        return False
+    command = entry.get("command", entry.get("cmd"))
+    words = [command, entry.get("args")] if isinstance(command, str) else [command]
+    flat = [str(part) for word in words for part in (word if isinstance(word, list) else [word])]
+    return len(flat) > 1 and _PROGRAM.search(flat[0]) is not None and flat[1] == "mcp"
 
 
 def _marked(text: str) -> tuple[int, int] | None:

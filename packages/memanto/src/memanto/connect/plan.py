@@ -15,7 +15,7 @@ from memanto.connect import targets
 from memanto.connect.clients import CLIENTS, Place, Wanted
 from memanto.connect.edits import Own
 from memanto.connect.records import Connection, Kept, Records, digest
-from memanto.errors import InvalidInputError, MemantoError
+from memanto.errors import ConfigurationError, InvalidInputError, MemantoError
 
 State = Literal["connected", "changed", "missing"]
 
@@ -58,7 +58,15 @@ def plan(place: Place, client: str, records: Records) -> list[Change]:
         ConfigurationError: A file may not be touched or cannot be read.
         InvalidInputError: A file is malformed; the message names it.
     """
-    return [_planned(wanted, records) for wanted in CLIENTS[client].files(place)]
+    return [_planned(wanted, records) for wanted in _files(place, client)]
+
+
+def _files(place: Place, client: str) -> Iterator[Wanted]:
+    if client not in CLIENTS:  # in the records of another version
+        raise ConfigurationError(
+            f"this version knows no tool {client!r}", hint="update memanto, or disconnect it with the version that did"
+        )
+    return CLIENTS[client].files(place)
 
 
 def _planned(wanted: Wanted, records: Records) -> Change:
@@ -78,13 +86,15 @@ def _original(wanted: Wanted, path: Path, before: bytes | None, records: Records
     kept = records.files.get(str(path))
     if before is None:
         return None
-    if kept is not None and digest(before) == kept.after:
-        return records.original(path)
+    known = records.original(path)
+    # Without its backup, nothing but the marks tells what a file held: it must not be taken for one of ours.
+    trusted = kept is not None and (known is not None or not kept.existed)
+    if kept is not None and trusted and digest(before) == kept.after:
+        return known
     # A file that was not there is known to have held nothing.
-    known = None if kept is None else records.original(path) or b""
-    rest = _without(wanted, path, before, known)
+    rest = _without(wanted, path, before, (known or b"") if trusted else None)
     alone = any(isinstance(edit, Own) for edit in wanted.edits)
-    return None if alone and not rest.strip() else rest
+    return None if alone and before.strip() and not rest.strip() else rest
 
 
 def _without(wanted: Wanted, path: Path, data: bytes, original: bytes | None) -> bytes:
@@ -128,7 +138,7 @@ def connect(connection: Connection, changes: Sequence[Change], records: Records)
 def unplan(place: Place, connection: Connection, records: Records) -> list[Change]:
     """Return what taking a connection back would change; files that other connections need stay as they are."""
     changes = []
-    for wanted in CLIENTS[connection.client].files(place):
+    for wanted in _files(place, connection.client):
         path = targets.checked(wanted.spot.root, wanted.spot.parts, own=wanted.spot.own)
         before = targets.read(path)
         kept = records.files.get(str(path))
@@ -194,7 +204,10 @@ def state_of(place: Place, connection: Connection) -> State:
 
 
 def _states(place: Place, connection: Connection) -> Iterator[State]:
-    for wanted in CLIENTS[connection.client].files(place):
+    if connection.client not in CLIENTS:
+        yield "missing"
+        return
+    for wanted in _files(place, connection.client):
         try:
             path = targets.checked(wanted.spot.root, wanted.spot.parts, own=wanted.spot.own)
             data = targets.read(path)

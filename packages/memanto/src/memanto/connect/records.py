@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from memanto.connect import targets
 from memanto.errors import ConfigurationError, StoreLockedError
@@ -17,6 +17,9 @@ FILE: Final = "connections.json"
 BACKUPS: Final = ("backups", "connect")
 _VERSION: Final = 1
 _WAIT: Final = 10.0
+_NO_TEXTS: Final[Mapping[str, type]] = {"existed": bool, "hooks": bool, "strict": bool, "users": list}
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +94,10 @@ class Records:
             return records
         try:
             raw: dict[str, Any] = json.loads(data)
-            records.connections = {one.id: one for one in (Connection(**item) for item in raw["connections"])}
-            records.files = {name: Kept(**item) for name, item in raw["files"].items()}
-            records.folders = set(raw["folders"])
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            records.connections = {one.id: one for one in (_made(Connection, item) for item in raw["connections"])}
+            records.files = {name: _made(Kept, item) for name, item in raw["files"].items()}
+            records.folders = set(_texts(raw["folders"]))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ConfigurationError(
                 f"{path} is damaged: {error}",
                 hint="move it away; `memanto connect remove` then goes by the marks alone",
@@ -142,6 +145,21 @@ def changing(home: Path) -> Iterator[Records]:
             records.save()
     except filelock.Timeout as error:
         raise StoreLockedError("another `memanto connect` is at work", hint="try again") from error
+
+
+def _made(kind: type[T], item: Mapping[str, Any]) -> T:
+    for name, value in item.items():
+        if not isinstance(value, _NO_TEXTS.get(name, str)):
+            raise TypeError(f"{name} is {value!r}")
+    users = item.get("users", [])
+    return kind(**{**item, "users": _texts(users)} if users else item)
+
+
+def _texts(values: Sequence[object]) -> list[str]:
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"{value!r} is no text")
+    return [str(value) for value in values]
 
 
 def digest(data: bytes) -> str:

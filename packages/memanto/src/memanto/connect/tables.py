@@ -62,6 +62,11 @@ def remove_table(text: str, path: Sequence[str]) -> str:
     return tomlkit.dumps(document)
 
 
+def table_at(text: str, path: Sequence[str]) -> Any:
+    """Return the value at a path in a TOML text, or `None` when there is none."""
+    return _at(_toml(text), path)
+
+
 def _by_tomlkit(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
     """Return the text with the table where `path` stands already in another spelling, such as an inline table."""
     import tomlkit
@@ -222,6 +227,11 @@ def _without_child(data: dict[str, Any], key: str, name: str) -> dict[str, Any]:
     else:
         rest = {one: value for one, value in children.items() if one != name}
     return data | {key: rest}
+
+
+def child_at(text: str, key: str, name: str) -> Any:
+    """Return the child of a top-level key in a YAML text, or `None` when there is none."""
+    return _child(_yaml(text).get(key), name)
 
 
 # -- both -------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from memanto.hygiene.compare import comparable
 from memanto.hygiene.conflict import Conflict
 from memanto.hygiene.gates import REACH, RELATED
 from memanto.hygiene.journal import Journal, value_of
+from memanto.hygiene.statements import read, sentence_about
 from memanto.memory.namespace import Meta, Namespace, vector_name
 from memanto.memory.visibility import live
 from memanto.models import Decision, Memory
@@ -32,6 +33,8 @@ BATCH: Final = 100
 _PART: Final = NumberRange("part", gte=1)
 _KIND: Final = "detection"
 _NAME: Final = "mark"
+_JUDGED: Final = 300
+"""Characters of a sentence that the cross-encoder reads."""
 _QUERY: Final = 400
 """Characters of a text whose words look for others."""
 
@@ -142,7 +145,8 @@ class Detector:
             tally.examined += 1
             tally.compared += len(near)
             pairs += judge(self._journal.log, memory, near, meta.space.name if meta.space else None)
-        for conflict in record(self._journal, self._related(pairs), actor=self._actor):
+        unique = {(pair.older.id, pair.newer.id): pair for pair in pairs}
+        for conflict in record(self._journal, self._related(list(unique.values())), actor=self._actor):
             tally.conflicts[conflict.id] = conflict
 
     def _neighbours(self, memory: Memory, point: Point, meta: Meta) -> list[tuple[Memory, float | None]]:
@@ -173,9 +177,11 @@ class Detector:
         least = None if self._reranker is None else RELATED.get(self._reranker.name)
         if self._reranker is None or least is None:
             return list(pairs)
-        kept = []
-        for pair in {(pair.older.id, pair.newer.id): pair for pair in pairs}.values():
-            older, newer = pair.older.content, pair.newer.content
-            if self._reranker.score(older, [newer])[0] >= least or self._reranker.score(newer, [older])[0] >= least:
-                kept.append(pair)
-        return kept
+        return [pair for pair in pairs if self._reranker.score(*_sentences(pair))[0] >= least]
+
+
+def _sentences(pair: Pair) -> tuple[str, list[str]]:
+    """Return the sentences that differ, as the cross-encoder takes them: whole texts are slower and less sure."""
+    older = sentence_about(read(pair.older.content), pair.finding.older)[:_JUDGED]
+    newer = sentence_about(read(pair.newer.content), pair.finding.newer)[:_JUDGED]
+    return older, [newer]

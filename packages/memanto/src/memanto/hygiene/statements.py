@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -68,12 +68,14 @@ class Sentence:
         stems: Those of all its clauses.
         clauses: In order.
         values: In order.
+        text: As it was written.
         before: The telling words that stand right before each telling word.
     """
 
     stems: frozenset[str]
     clauses: tuple[Clause, ...]
     values: tuple[Value, ...]
+    text: str
     before: Mapping[str, frozenset[str]]
 
 
@@ -107,7 +109,19 @@ def _sentence(text: str) -> Sentence | None:
         if one not in NUMBERS and is_subject(one) and is_subject(next_one):
             noun = telling_stem(next_one)
             before[noun] = before.get(noun, frozenset()) | {telling_stem(one)}
-    return Sentence(frozenset().union(*(clause.bag for clause in clauses)), clauses, values(words), before)
+    return Sentence(
+        frozenset().union(*(clause.bag for clause in clauses)), clauses, values(words), text.strip(), before
+    )
+
+
+def sentence_about(told: Told, words: Iterable[str]) -> str:
+    """Return the sentence that holds most of these words, the first of several; `""` where there is none."""
+    wanted = set(words)
+
+    def held(sentence: Sentence) -> int:
+        return len(wanted & (sentence.stems | {value.text for value in sentence.values}))
+
+    return max(told.sentences, key=held).text if told.sentences else ""
 
 
 def _without_heading(text: str) -> str:
