@@ -18,6 +18,8 @@ from tests.acceptance.cli_kit import Cli
 from tests.stress.damage_kit import DAMAGES, chosen, copied, files_of, kind_of, outcome
 from tests.stress.stress_kit import AGENT, check_sound, handle
 
+from memanto.errors import MemantoError
+
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="damaged stores are opened in forked processes"),
     pytest.mark.slow,
@@ -247,3 +249,22 @@ def test_export_saves_what_is_left_and_names_what_is_missing(
     cli.done("agent", "create", "anew")
     cli.done("import", str(file), "--agent", "anew")
     assert len(cli.done("export", "--agent", "anew").out.splitlines()) == len(saved) + 1
+
+
+def test_files_of_different_moments_are_refused(tmp_path: Path) -> None:
+    """The segments of one moment and the log of a later one: what a copy of a busy store may hold."""
+    store, copy = tmp_path / "store", tmp_path / "copy"
+    with handle(store) as memory:
+        for number in range(30):
+            memory.remember(f"item {number}", type="fact")
+        [shard] = (store / "namespaces").glob("*/shard-*")
+        shutil.copytree(store, copy, ignore=shutil.ignore_patterns("*.socket", "wal", "closed.json"))
+        for number in range(30, 60):
+            memory.remember(f"item {number}", type="fact")
+        engine = memory._engine
+        assert engine is not None
+        engine.flush(AGENT)
+        shutil.copytree(shard / "wal", copy / shard.relative_to(store) / "wal")
+    with handle(copy) as torn, pytest.raises(MemantoError, match="of different moments") as caught:
+        torn.recall("item")
+    assert caught.value.code == "store_damaged"

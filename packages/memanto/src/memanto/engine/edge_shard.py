@@ -15,7 +15,7 @@ from uuid import UUID
 import qdrant_edge as qe
 
 from memanto.engine.edge_convert import from_record, to_filter, translated
-from memanto.engine.integrity import LOG_MARK, MEND_HINT, Seal, differences, seal
+from memanto.engine.integrity import LOG_MARK, MEND_HINT, Seal, differences, lead_of_the_log, seal
 from memanto.engine.layout import (
     OPENING_SPACE,
     CleanClose,
@@ -38,6 +38,8 @@ from memanto.filters import Where
 from memanto.ids import meta_point_id
 from memanto.times import from_rfc3339
 
+_HARMLESS_LEAD: Final = 32
+"""Operations that changed nothing, one after the other: lost races for a slot. Between two flushes lie hundreds."""
 _THREADS: Final = 1
 """Search threads of a shard. Namespaces are small, and each open shard has its own pool."""
 _MOST_ENTRIES: Final = 1_000_000
@@ -113,6 +115,12 @@ class Shard:
         check_free_space(folder, reserve=None if sealed is None else OPENING_SPACE)
         if sealed is not None:
             _check_seal(folder, sealed)
+        elif cls.grows and (lead := lead_of_the_log(folder)) > _HARMLESS_LEAD:
+            raise StoreDamagedError(
+                f"the files of {str(folder)!r} are of different moments: its log begins {lead} operations after what "
+                "its segments hold, as in a copy that was made while the store was written to",
+                hint="copy it again while no process uses it, or carry memories over with `memanto export`",
+            )
         raw = _load(folder, timeout)
         try:
             shard = cls(place, generation, raw)
