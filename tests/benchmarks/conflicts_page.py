@@ -91,7 +91,8 @@ def _times(found: dict[str, Any]) -> str:
 
 def _detection(found: dict[str, Any]) -> str:
     about = f"{found['memories']} memories, {found['compared']} pairs compared, {found['conflicts']} found"
-    return f"{about}, {found['seconds']} s"
+    worked = f" ({found['cpu seconds']} s of CPU)" if "cpu seconds" in found else ""
+    return f"{about}, {found['seconds']} s{worked}"
 
 
 def _percent(value: float) -> str:

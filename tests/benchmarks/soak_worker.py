@@ -3,8 +3,8 @@
 python -m tests.benchmarks.soak_worker STORE NUMBER SECONDS SEED NOTE
 
 What it stores is drawn from a fixed set of texts, all of which are there at the beginning, and what it has stored it
-forgets in turn. So the store holds much the same all the time, and whatever grows is a leak. It writes what it did to the file NOTE
-every few seconds, and at its end to standard output.
+forgets in turn. So the store holds much the same all the time, and whatever grows is a leak. It writes what it did to
+the file NOTE every few seconds, and at its end to standard output.
 """
 
 from __future__ import annotations
@@ -46,12 +46,19 @@ EXPECTED: Final = frozenset({"not_found", "invalid_input", "conflict", "version_
 """What may be refused because another process was faster, such as an edit of what it has forgotten."""
 
 _KINDS: Final = ("fact", "decision", "event", "context", "observation", "learning")
-_THINGS: Final = ("ledger", "queue", "cache", "parser", "index", "report", "invoice", "schedule", "gateway", "mailer")
+_TAGS: Final = ("ledger", "queue", "cache", "parser", "index", "report", "invoice", "schedule", "gateway", "mailer")
+_SYLLABLES: Final = ("ba", "do", "fe", "gu", "ka", "lo", "mi", "nu", "pa", "re", "so", "tu", "va", "wi", "xo", "ze")
+
+
+def word(number: int) -> str:
+    """Return a word of three syllables, another one for each number below 4096."""
+    return "".join(_SYLLABLES[number // 16**place % 16] for place in range(3))
 
 
 def sentence(number: int) -> str:
-    thing, other = _THINGS[number % 10], _THINGS[number // 10 % 10]
-    return f"the {thing} of area {number // 100} waits for the {other} {number * 7919 % 997} minutes each night"
+    """Return one of the texts. They share few words and no form, so that none contradicts or repeats another."""
+    rng = random.Random(number)
+    return " ".join(word(rng.randrange(4_096)) for _ in range(14))
 
 
 class Worker:
@@ -128,20 +135,21 @@ class Worker:
 
     def _remember(self, memory: Memanto) -> None:
         number = self.rng.randrange(TEXTS)
-        tags = [_THINGS[number % 10]]
+        tags = [_TAGS[number % 10]]
         self._keep(memory.remember(sentence(number), type=_KINDS[number % len(_KINDS)], tags=tags).id)
 
     def _slot(self, memory: Memanto) -> None:
         slot, value = self.rng.randrange(SLOTS), self.rng.randrange(VALUES)
-        self._keep(memory.remember(f"setting {slot} is {value} since then", type="fact", key=f"setting-{slot}").id)
+        text = f"{word(slot)} {sentence(TEXTS + VALUES * slot + value)}"
+        self._keep(memory.remember(text, type="fact", key=word(slot)).id)
 
     def _recall(self, memory: Memanto) -> None:
-        filters: dict[str, Any] = self.rng.choice([{}, {}, {"types": ["fact"]}, {"tags": [self.rng.choice(_THINGS)]}])
-        memory.recall(sentence(self.rng.randrange(TEXTS)), **filters)
+        filters: dict[str, Any] = self.rng.choice([{}, {}, {"types": ["fact"]}, {"tags": [self.rng.choice(_TAGS)]}])
+        memory.recall(self._question(), **filters)
 
     def _as_of(self, memory: Memanto) -> None:
         age = (datetime.now(UTC) - self.begun) * self.rng.random()
-        memory.recall(sentence(self.rng.randrange(TEXTS)), as_of=datetime.now(UTC) - age)
+        memory.recall(self._question(), as_of=datetime.now(UTC) - age)
 
     def _edit(self, memory: Memanto) -> None:
         if self.live:
@@ -149,16 +157,18 @@ class Worker:
             memory.edit(chosen, confidence=self.rng.randrange(1, 10) / 10, reason="seen again")
 
     def _failure(self, memory: Memanto) -> None:
-        number = self.rng.randrange(FAILURES)
-        trigger = f"When the {_THINGS[number % 10]} answers with code {500 + number}, wait {number + 1} minutes"
-        self._keep(memory.record_failure(trigger, cause="it restarts then").id)
+        text = sentence(2_000 + self.rng.randrange(FAILURES))
+        self._keep(memory.record_failure(f"When {text[:34]}, {text[35:]}", cause=text[-6:]).id)
 
     def _ask(self, verb: Callable[[str], object]) -> None:
-        verb(f"ask the {self.rng.choice(_THINGS)}, which answers with code {500 + self.rng.randrange(FAILURES)}")
+        verb(sentence(2_000 + self.rng.randrange(FAILURES))[:34])
+
+    def _question(self) -> str:
+        return " ".join(sentence(self.rng.randrange(TEXTS)).split()[:4])
 
     def _handoff(self, memory: Memanto) -> None:
-        number = self.rng.randrange(BATONS)
-        written = memory.write_handoff(goal="keep the books", done=[f"area {number}"], next=[f"area {number + 1}"])
+        text = sentence(3_000 + self.rng.randrange(BATONS))
+        written = memory.write_handoff(goal="keep the books", done=[text[:34]], next=[text[35:]])
         self._keep(written.receipt.id)
 
     def _take(self, memory: Memanto) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -266,6 +267,38 @@ def test_whatever_goes_wrong_a_hook_exits_with_0_and_says_nothing_to_the_tool(
 ) -> None:
     outcome = user.run("hook", event, "--client", "claude-code", "--agent", "nobody", stdin=given)
     assert (outcome.status, outcome.out) == (0, "")
+
+
+@pytest.mark.parametrize("closed", ["never read", "closed", "full"])
+def test_a_tool_that_does_not_listen_is_no_fault_of_the_hook(user: User, memory: Memanto, closed: str) -> None:
+    memory.set_goal("Ship the exporter")
+    memory.close()
+    script = "import os, sys; from memanto.connect import hooks; sys.exit(hooks.main(sys.argv[1:], os.environ))"
+    command = [sys.executable, "-c", script, "session-start", "--client", "cursor", "--agent", AGENT]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(
+            command if closed != "closed" else ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *command],
+            input=b"{}", stdout=full if closed == "full" else writing, stderr=subprocess.PIPE, timeout=50, check=False,
+            env=environment(user.run.home),
+        )  # fmt: skip
+    os.close(writing)
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_hook_speaks_in_any_encoding(user: User, memory: Memanto) -> None:
+    memory.set_goal("Ship the exporter to Z\u00fcrich \u2603")
+    memory.close()
+    script = "import os, sys; from memanto.connect import hooks; sys.exit(hooks.main(sys.argv[1:], os.environ))"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "session-start", "--client", "cursor", "--agent", AGENT],
+        input=b"{}", capture_output=True, timeout=50, check=False,
+        env={**environment(user.run.home), "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "Z\u00fcrich \u2603" in json.loads(done.stdout)["additional_context"]
 
 
 def test_a_hook_that_is_named_wrongly_says_how_it_is_named(user: User) -> None:

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from memanto import MemantoError
+from memanto.errors import LONGEST_MESSAGE
 
-LONGEST_MESSAGE: Final = 600
-"""Characters of an error's message: it is shown on a terminal and sent in answers, whatever was given."""
 CPU_SECONDS: Final = 20
 """Processor time after which a parser counts as hanging; what is linear takes a hundredth of it."""
 

@@ -6,7 +6,9 @@ from typing import Final
 
 import pytest
 from tests.acceptance.cli_kit import Cli
-from tests.fuzz.kit import LONGEST_MESSAGE, scratch, target
+from tests.fuzz.kit import scratch, target
+
+from memanto.errors import LONGEST_MESSAGE
 
 _SEEDS: Final = {
     "recall --type": "fact,error",

@@ -13,7 +13,8 @@ from tests.fuzz.on_wires import _read
 
 from memanto import Embedded, MemantoError
 from memanto.config import load_settings, resolve_home, set_value
-from memanto.errors import ConfigurationError, InvalidInputError, LanguageModelError
+from memanto.connect import jsonc, tables
+from memanto.errors import LONGEST_MESSAGE, ConfigurationError, InvalidInputError, LanguageModelError
 from memanto.llm.port import Reply
 from memanto.loop.baton import make_baton, parse_baton
 from memanto.loop.check_questions import read_questions
@@ -21,6 +22,7 @@ from memanto.loop.citations import check_reply
 from memanto.loop.failures import Rule, parse_rule
 from memanto.loop.fence import neutralised
 from memanto.loop.guard import action_text
+from memanto.loop.handoff import check_lane
 from memanto.loop.parts import split_question
 from memanto.memory.terms import index_terms
 from memanto.memory.validation import check_limit, check_tags
@@ -179,6 +181,12 @@ def test_a_handoff_of_one_thing_repeated_takes_no_time(unit: str) -> None:
         make_baton(done=[unit * (300_000 // len(unit))])
 
 
+def test_two_items_that_read_as_a_name_together_stay_two() -> None:
+    baton = make_baton(done=["Do NOT", "redo: s"], next=["Next", "steps"], state="**", blockers=["- **"])
+    assert parse_baton(baton.text()) == baton
+    assert baton.done == ("Do NOT", "redo: s")
+
+
 # -- citations --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("unit", [" ", "Ada ", "a", "[1", "x [1]. "])
 def test_a_reply_of_one_thing_repeated_takes_no_time_and_no_memory(unit: str) -> None:
@@ -197,10 +205,37 @@ def test_a_mark_with_invisible_characters_in_it_is_one(hidden: str) -> None:
         assert "<" not in neutralised(forged)
 
 
+# -- files of other tools --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("text", ['{"a\\s": 1}', '{"\\ud8": 1}', '{"a": "\\x"}'])
+def test_an_escape_that_json_does_not_have_is_refused_in_names_and_values(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="malformed"):
+        jsonc.parse(text)
+
+
+def test_settings_that_no_parser_can_hold_are_refused() -> None:
+    for text in ("a: !!int ''\n", "a: !!timestamp x\n", "a: " + "[" * 5_000):
+        with pytest.raises(InvalidInputError, match="YAML"):
+            tables.set_child(text, "extensions", "memanto", {})
+    with pytest.raises(InvalidInputError, match="TOML"):
+        tables.set_table(f"a = {DEEP}", ("servers", "memanto"), {})
+
+
 # -- values -----------------------------------------------------------------------------------------------------------
 def test_a_number_of_thousands_of_digits_is_refused_like_any_other() -> None:
     with pytest.raises(InvalidInputError, match="limit <int> is not"):
         check_limit(10**5_000)
+
+
+def test_no_value_makes_a_message_longer_than_anybody_reads() -> None:
+    for call in (
+        lambda: check_lane("x" * 100_000),
+        lambda: check_lane("\udcff" * 100),
+        lambda: read_questions("q" * 10_000),
+    ):
+        with pytest.raises(InvalidInputError) as raised:
+            call()
+        assert len(raised.value.message) <= LONGEST_MESSAGE
+        assert str(raised.value).endswith(raised.value.hint)
 
 
 def test_a_label_of_piled_up_marks_is_refused_at_once() -> None:

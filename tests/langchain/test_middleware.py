@@ -160,6 +160,58 @@ def test_older_long_results_give_way_to_pointers_that_the_model_can_follow(memor
     assert "page 0: many words" in page.text
 
 
+def test_a_result_that_cannot_be_kept_stays_and_the_others_are_kept_all_the_same(memory: Memanto, drive: Drive) -> None:
+    texts = {"cut": "many words " * 300 + "\ud83d", "blank": "\n" * 3_000, "plain": "other words " * 300, "last": "end"}
+
+    @tool
+    def load(name: str) -> str:
+        """Load a text."""
+        return texts[name]
+
+    model = Script(responses=[*(call(("load", {"name": name})) for name in texts), says("done")])
+    middleware = MemantoMiddleware(memory, keep_over_tokens=100, keep_last=1)
+    result = drive(create_agent(model, [load], middleware=[middleware]))
+    told = [one.text for one in result["messages"] if isinstance(one, ToolMessage)]
+    assert ["kept outside the window" in text for text in told] == [True, False, True, False]
+    assert told[1] == texts["blank"]
+    assert middleware.failure_count == 0
+
+
+def test_half_a_character_hides_nothing_from_memory(memory: Memanto, drive: Drive) -> None:
+    memory.record_failure("When pull is called for the table march, wait until the ledger is closed", cause="it lags")
+
+    @tool("pull")
+    def failing(table: str, note: str) -> str:
+        """Pull a table of the ledger."""
+        raise TimeoutError("timed out \ud83d")
+
+    model = Script(responses=[call(("pull", {"table": "march", "note": "\ud83d"}))])
+    middleware = MemantoMiddleware(memory, distil=lambda _: "never \ud83d")
+    with pytest.raises(TimeoutError):
+        drive(create_agent(model, [failing], middleware=[middleware]), {"messages": [("user", "Pull march \ud83d")]})
+    assert middleware.failure_count == 0
+    assert len(memory.recall(types=["error"])) == 2
+    [run] = memory.runs(state="unfinished")
+    assert run.failed_steps == 1
+
+
+def test_an_exception_without_words_of_its_own_is_raised_as_it_is_and_recorded(memory: Memanto, drive: Drive) -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    @tool
+    def load(name: str) -> str:
+        """Load a text."""
+        raise MuteError
+
+    middleware = MemantoMiddleware(memory)
+    with pytest.raises(MuteError):
+        drive(create_agent(Script(responses=[call(("load", {"name": "x"}))]), [load], middleware=[middleware]))
+    [record] = [hit.memory for hit in memory.recall(types=["error"])]
+    assert record.metadata["failure"]["wrong"] == "MuteError"
+
+
 def test_recalled_memories_in_the_window_are_not_stored_again(memory: Memanto) -> None:
     memory.remember("The ledger lags. " * 120, type="fact")
     from langchain_memanto import RecallTool

@@ -78,7 +78,14 @@ def test_options_are_fields_and_a_call_overrides_them(memory: Memanto, clock: Fi
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"k": 0}, {"k": 101}, {"min_confidence": 2}, {"types": ["pizza"]}, {"as_of": datetime(2026, 1, 1)}],  # noqa: DTZ001
+    [
+        {"k": 0},
+        {"k": 101},
+        {"min_confidence": 2},
+        {"types": ["pizza"]},
+        {"as_of": "2024"},
+        {"as_of": datetime(2026, 1, 1)},  # noqa: DTZ001
+    ],
 )
 def test_a_field_out_of_range_is_refused_when_the_retriever_is_made(memory: Memanto, wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):

@@ -169,6 +169,18 @@ def test_an_unreadable_exception_does_not_hide_the_real_one(memory: Memanto) -> 
     assert memory.runs()[0].id == run.id
 
 
+def test_an_exception_is_raised_as_it_is_whatever_its_words_are(memory: Memanto) -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    for error in (MuteError(), ValueError("half a character \ud83d")):
+        with pytest.raises(type(error)), memory.run("survey", run_id=type(error).__name__):
+            raise error
+    assert {one.id for one in memory.runs(state="unfinished")} == {"MuteError", "ValueError"}
+    assert "ValueError: half a character \ufffd" in str(memory.runs("survey"))
+
+
 def test_resuming_needs_one_unfinished_run(memory: Memanto) -> None:
     memory.create_agent()
     with pytest.raises(InvalidInputError, match="no run is unfinished"):

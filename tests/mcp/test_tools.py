@@ -181,6 +181,8 @@ def test_a_list_stays_small_and_show_has_the_rest(direct: Direct) -> None:
     [
         ("remember", {"type": "fakt"}, ["invalid_input", "type", "'fact'", "fakt"]),
         ("remember", {"content": ""}, ["invalid_input", "content", "at least 1"]),
+        ("remember", {"valid_from": "2024"}, ["invalid_input", "valid_from", "not a number", "2024"]),
+        ("recall", {"as_of": 1.7e9}, ["invalid_input", "as_of", "not a number"]),
         ("remember", {"content": "x" * 1_000_000}, ["content", "10000", "1,000,000 characters"]),
         ("remember", {"confidence": 2}, ["confidence", "less than or equal to 1"]),
         ("remember", {"tags": "a,b"}, ["tags", "list"]),

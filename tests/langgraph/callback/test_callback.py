@@ -118,6 +118,44 @@ def test_what_a_node_raises_is_recorded_and_what_it_catches_too(memory: Memanto,
     assert run.failed_steps == 2
 
 
+class MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class _Unlike:
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("raised", [[MuteError()], [ValueError("half \ud83d")], [ValueError(_Unlike()) for _ in "ab"]])
+def test_exceptions_of_any_make_are_recorded(memory: Memanto, drive: Drive, raised: list[Exception]) -> None:
+    waiting = list(raised)
+
+    @tool
+    def load(name: str) -> str:
+        """Load a text."""
+        raise waiting[0]
+
+    def work(state: State, config: RunnableConfig) -> State:
+        try:
+            load.invoke({"name": "x"}, config)
+        finally:
+            if len(waiting) > 1:
+                raise waiting[1]
+        return {}
+
+    callback = MemantoCallback(memory)
+    with pytest.raises(type(raised[0])):
+        drive(graph_of(work), {}, config_of(callback))
+    assert callback.failure_count == 0
+    [run] = memory.runs(state="unfinished")
+    assert run.failed_steps == len(raised)
+    assert not callback._open
+
+
 def test_an_interrupted_run_goes_on_in_the_same_record_after_a_restart(memory: Memanto, drive: Drive) -> None:
     def confirm(state: State) -> State:
         return {"out": [str(interrupt("sure?"))]}

@@ -138,6 +138,27 @@ def test_older_long_results_become_pointers_to_pages_and_stay_so(memory: Memanto
     assert {memory.show(one).content[-1] for one in ids} == {"0", "1"}
 
 
+def test_a_result_that_cannot_be_kept_stays_and_the_others_are_kept_all_the_same(memory: Memanto, drive: Drive) -> None:
+    said = messages_of(4)
+    for place, text in ((1, "words " * 400 + "\ud83d"), (3, "\n" * 4_000)):
+        said[place] = said[place].model_copy(update={"content": text})
+    result = drive({"messages": said}, compress=compress_node(memory, over_tokens=100, keep_last=1, strict=True))
+    told = [one.text for one in result["messages"] if isinstance(one, ToolMessage)]
+    assert ["kept outside the window" in text for text in told] == [True, False, True, False]
+
+
+def test_half_a_character_hides_nothing_from_memory(memory: Memanto, drive: Drive) -> None:
+    memory.record_failure("When the ledger of march is pulled, wait until it is closed", cause="it lags")
+    nodes = {
+        "brief": brief_node(memory, task="task", strict=True),
+        "guard": guard_node(memory, tool="task", args=lambda state: {"note": state["task"]}, strict=True),
+        "keep": remember_node(memory, "task", type="fact", provenance="observed", into="stored", strict=True),
+    }
+    result = drive({"task": "pull the ledger of march \ud83d"}, **nodes)
+    assert "wait until it is closed" in result["warnings"]
+    assert memory.show(result["stored"][0]).content == "pull the ledger of march \ufffd"
+
+
 def test_a_sub_agent_works_apart_and_one_finding_comes_back(memory: Memanto, drive: Drive) -> None:
     memory.remember("only the parent knows this", type="fact")
 

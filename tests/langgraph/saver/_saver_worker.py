@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -29,6 +30,8 @@ def crash(home: str, seed: str) -> None:
     saver = MemantoSaver("loop", store=Embedded(home))
     last = config("crashing")
     n = 0
+    put(saver, config("other"), checkpoint())
+    threading.Thread(target=flush_for_ever, args=(saver,), daemon=True).start()
     while True:
         size = generator.choice([10, 300, 3_000])
         last = put(
@@ -38,11 +41,15 @@ def crash(home: str, seed: str) -> None:
         saver.put_writes(last, [("data", [seed, n] * size)], "task")
         sys.stdout.write(f"{last['configurable']['checkpoint_id']} writes\n")
         sys.stdout.flush()
-        if generator.random() < 0.2:
-            saver.flush()
         if generator.random() < 0.1:
             saver.retain(keep_last=50)
         n += 1
+
+
+def flush_for_ever(saver: MemantoSaver) -> None:
+    """Flush while others write: in no moment may a change be neither in the journal nor in the files."""
+    while True:
+        saver.flush()
 
 
 def hold(home: str, marker: str) -> None:

@@ -20,7 +20,7 @@ def checkpoint(
     """Return a new checkpoint; every channel has version 1 unless told otherwise."""
     made = empty_checkpoint()
     made["channel_values"] = dict(values or {})
-    made["channel_versions"] = dict(versions if versions is not None else dict.fromkeys(values or {}, 1))
+    made["channel_versions"] = versions if versions is not None else dict.fromkeys(values or {}, 1)
     made.update(fields)  # type: ignore[typeddict-item]
     return made
 

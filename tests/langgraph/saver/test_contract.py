@@ -59,6 +59,17 @@ def test_a_fork_takes_values_from_the_state_where_its_parent_has_other_versions(
     assert values(saver, fork) == {"a": ["two"]}
 
 
+def test_a_state_that_the_graph_goes_on_counting_in_keeps_the_versions_it_had(saver: MemantoSaver) -> None:
+    """The framework passes one dictionary of versions from step to step and changes it in place."""
+    versions = {"a": 1, "b": 1}
+    first = put(saver, config(), checkpoint({"a": ["one"], "b": ["b"]}, versions))
+    versions["a"] = 2
+    put(saver, first, checkpoint({"a": ["two"], "b": ["b"]}, versions), new={"a": 2})
+    fork = put(saver, first, checkpoint({"a": ["two"], "b": ["b"]}, dict(versions)), new={}, source="fork")
+    assert values(saver, fork) == {"a": ["two"], "b": ["b"]}
+    assert values(saver, first) == {"a": ["one"], "b": ["b"]}
+
+
 def test_two_branches_with_the_same_version_keep_their_own_values(saver: MemantoSaver) -> None:
     first = put(saver, config(), checkpoint({"a": ["one"]}, {"a": 1}))
     left = put(saver, first, checkpoint({"a": ["left"] * 99}, {"a": 2}))

@@ -14,7 +14,8 @@ from tests.langgraph.saver.conftest import MakeSaver
 from tests.langgraph.saver.kit import chain, checkpoint, config, ids, put, values
 
 from langgraph_memanto import MemantoSaver
-from memanto.errors import InvalidInputError
+from memanto import Embedded
+from memanto.errors import BackendError, InvalidInputError
 from memanto.testing import FixedClock
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -109,6 +110,19 @@ def test_a_value_that_was_pruned_away_can_be_stored_again(edge_saver: MemantoSav
     assert found is not None
     assert found.checkpoint["channel_values"] == {"a": held}
     assert found.pending_writes == [("task", "b", held)]
+
+
+def test_a_thread_that_cannot_be_pruned_is_written_all_the_same(
+    edge_saver: MemantoSaver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise BackendError("no room")
+
+    with MemantoSaver("loop", store=Embedded(tmp_path / "other"), keep_last=1) as saver:
+        monkeypatch.setattr(saver._log, "prune", refuse)
+        made = chain(saver, 20)
+        assert len(list(saver.list(config()))) == len(made)
+    assert "could not be pruned" in caplog.text
 
 
 class State(TypedDict):

@@ -59,3 +59,26 @@ def test_a_long_value_that_is_no_json_is_refused(store: MemantoStore) -> None:
     with pytest.raises(InvalidInputError):
         store.put(NS, "odd", {"text": FILLER * 400, "x": object()})
     assert store.search(NS) == []
+
+
+def test_an_item_that_cannot_be_read_hides_no_other(
+    store: MemantoStore, memory: Memanto, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.put(NS, "note", {"text": "a quiet note on marmalade"})
+    store.put(NS, "diary", LONG)
+    [whole] = memory.recall(types=["artifact"])
+    memory.forget(whole.memory.id, reason="asked to")
+    memory.remember(
+        "marmalade", type="fact", provenance="observed", key="x", tags=["store"], metadata={"store": {"value": 5}}
+    )
+    with caplog.at_level("WARNING", "memanto"):
+        assert [one.key for one in store.search(())] == ["note"]
+        assert [one.key for one in store.search(NS, query="marmalade \ud83d")] == ["note"]
+        assert store.list_namespaces() == [NS]
+    assert "is left out" in caplog.text
+    store.put(NS, "diary", {"text": "written anew"})
+    assert {one.key for one in store.search(NS)} == {"note", "diary"}
+    [note] = memory.recall("quiet note", words_only=True, limit=1)
+    memory.edit(note.memory.id, metadata={"store": {"value": 5}})
+    store.put(NS, "note", {"text": "written anew, too"})
+    assert store.get(NS, "note").value == {"text": "written anew, too"}  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from memanto.errors import LanguageModelError
+from memanto.errors import LanguageModelError, told
 from memanto.llm.port import CONTEXT_TOKENS, MAX_TOKENS, Message, OnText, Reply
 
 _ENDINGS: Final = ("finish_reason", "stop_reason", "done_reason")
@@ -80,7 +80,7 @@ class ChatModel:
         try:
             return self._invoked(prompt) if on_text is None else self._streamed(prompt, on_text)
         except Exception as error:  # every provider raises errors of its own
-            raise LanguageModelError(f"{self.name} failed: {type(error).__name__}: {error}") from error
+            raise LanguageModelError(f"{self.name} failed: {told(error)}") from error
 
     def _invoked(self, prompt: list[BaseMessage]) -> Reply:
         message = self._model.invoke(prompt)

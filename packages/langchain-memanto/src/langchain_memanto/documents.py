@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated, TypeAlias
 
 from langchain_core.documents import Document
+from pydantic import AwareDatetime, BeforeValidator
 
 from memanto import Memory, MemoryType, Provenance, Recollection, Status
+from memanto.adapter import zoned
 from memanto.errors import InvalidInputError
 from memanto.loop.answer_conflict import disagreements
+
+Moment: TypeAlias = Annotated[AwareDatetime, BeforeValidator(zoned)]
+"""A time with a zone, as fields and arguments take it."""
 
 
 def documents_of(found: Sequence[Recollection]) -> list[Document]:

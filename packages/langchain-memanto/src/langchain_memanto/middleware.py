@@ -18,6 +18,7 @@ from langchain_memanto.tool import MemoryTool
 from langchain_memanto.tools import memory_tools
 from memanto import Memanto
 from memanto.adapter import Failsafe, as_sync
+from memanto.errors import told
 
 if TYPE_CHECKING:
     from memanto import AsyncMemanto
@@ -170,7 +171,7 @@ class MemantoMiddleware(AgentMiddleware[MemantoState, Any, Any]):
         except GraphBubbleUp:  # an interrupt or a jump is no failure
             raise
         except Exception as error:
-            self._failsafe.call("record a failure", self._work.failed, call, _told(error), otherwise=None)
+            self._failsafe.call("record a failure", self._work.failed, call, told(error), otherwise=None)
             raise
         self._failsafe.call("record a tool call", self._work.returned, call, result, otherwise=None)
         return _with_warning(result, warning)
@@ -190,7 +191,7 @@ class MemantoMiddleware(AgentMiddleware[MemantoState, Any, Any]):
         except GraphBubbleUp:  # an interrupt or a jump is no failure
             raise
         except Exception as error:
-            await self._failsafe.acall("record a failure", self._work.failed, call, _told(error), otherwise=None)
+            await self._failsafe.acall("record a failure", self._work.failed, call, told(error), otherwise=None)
             raise
         await self._failsafe.acall("record a tool call", self._work.returned, call, result, otherwise=None)
         return _with_warning(result, warning)
@@ -254,7 +255,3 @@ def _with_warning(result: ToolMessage | Command[Any], warning: str) -> ToolMessa
     if not warning or not isinstance(result, ToolMessage) or not isinstance(result.content, str):
         return result
     return result.model_copy(update={"content": f"{result.content}\n{warning}"})
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

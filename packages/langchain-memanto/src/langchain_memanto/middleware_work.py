@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_memanto.tools_loop import warned
 from memanto import Memanto
 from memanto.errors import InvalidInputError, NotFoundError
-from memanto.loop.fence import is_fenced, neutralised
+from memanto.loop.fence import is_fenced, neutralised, whole
 from memanto.models import MAX_QUERY
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Work:
     def begin(self, messages: Sequence[BaseMessage]) -> Begun:
         """Start a run for the latest request and brief it."""
         request = next((one.text for one in reversed(messages) if isinstance(one, HumanMessage)), "")
-        task = request[:MAX_QUERY] if request.strip() else None
+        task = whole(request[:MAX_QUERY]) if request.strip() else None
         run = self._start(task) if self._options.runs else None
         try:
             brief = self._memory.brief(task, task_type=self._options.task_type, **self._options.brief)
@@ -140,7 +140,11 @@ class Work:
         lesson = None if self._options.distil is None else self._options.distil(messages)
         if lesson:
             self._memory.remember(
-                lesson, type="learning", provenance="inferred", source=self._options.source, run_id=run_id or None
+                whole(lesson),
+                type="learning",
+                provenance="inferred",
+                source=self._options.source,
+                run_id=run_id or None,
             )
 
     # -- tools --------------------------------------------------------------------------------------
@@ -200,12 +204,15 @@ class Work:
         shorter = []
         for message in self._long(messages):
             assert over is not None
-            kept = self._memory.keep_result(
-                message.text,
-                title=f"result of {message.name or 'a tool'}",
-                over_tokens=over,
-                source=self._options.source,
-            )
+            try:
+                kept = self._memory.keep_result(
+                    whole(message.text),
+                    title=f"result of {message.name or 'a tool'}",
+                    over_tokens=over,
+                    source=self._options.source,
+                )
+            except InvalidInputError:  # such as blank lines only: it stays, and the others are kept all the same
+                continue
             if kept.receipt is not None:
                 pointer = f"{kept.text} (Or call the tool show with id {kept.receipt.id} and a page.)"
                 noted = {**message.response_metadata, _KEPT: kept.receipt.id}

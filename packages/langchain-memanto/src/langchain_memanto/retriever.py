@@ -9,12 +9,13 @@ from typing import Any, Final
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import AwareDatetime, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
-from langchain_memanto.documents import documents_of
+from langchain_memanto.documents import Moment, documents_of
 from memanto import Memanto, MemoryType, Recollection, Status
 from memanto.adapter import Failsafe, as_sync
 from memanto.errors import InvalidInputError
+from memanto.loop.fence import whole
 from memanto.models import MAX_LIMIT, MAX_QUERY
 
 _PLAIN: Final = (
@@ -66,10 +67,10 @@ class MemantoRetriever(BaseRetriever):
     status: tuple[Status, ...] = ()
     min_confidence: float | None = Field(default=None, ge=0, le=1)
     min_similarity: float | None = Field(default=None, ge=-1, le=1)
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
-    as_of: AwareDatetime | None = None
-    valid_at: AwareDatetime | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+    as_of: Moment | None = None
+    valid_at: Moment | None = None
     agents: tuple[str, ...] = ()
     rerank: bool = False
     budget_tokens: int | None = Field(default=None, ge=1)
@@ -135,5 +136,5 @@ class MemantoRetriever(BaseRetriever):
         return {recalls or name: said.get(name, getattr(self, name)) for name, recalls in _NAMES.items()}
 
     def _recall(self, query: str, given: dict[str, Any]) -> list[Recollection]:
-        asked = query[:MAX_QUERY]
+        asked = whole(query[:MAX_QUERY])
         return self._memory.recall(asked, **given) if asked.strip() else []

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.tools.base import ArgsSchema
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
-from langchain_memanto.documents import documents_of
+from langchain_memanto.documents import Moment, documents_of
 from langchain_memanto.tool import MemoryTool, Told, told_of
 from memanto import MemoryType, Status
 from memanto.loop.fence import NOTICE, fence, fence_one, neutralised
@@ -84,7 +84,7 @@ class RecallArgs(BaseModel):
     query: str | None = Field(default=None, max_length=MAX_QUERY, description="What to look for; the newest without.")
     types: list[MemoryType] = Field(default_factory=list, description="Only these types.")
     limit: int = Field(default=5, ge=1, le=20, description="How many at most.")
-    as_of: AwareDatetime | None = Field(default=None, description="What was believed then (ISO 8601 with zone).")
+    as_of: Moment | None = Field(default=None, description="What was believed then (ISO 8601 with zone).")
 
 
 class RecallTool(MemoryTool):

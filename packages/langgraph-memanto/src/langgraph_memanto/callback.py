@@ -18,6 +18,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph_memanto.run_record import Work, line
 from memanto import Memanto
 from memanto.adapter import Failsafe, as_sync
+from memanto.errors import told
 
 if TYPE_CHECKING:
     from memanto import AsyncMemanto, Run
@@ -154,20 +155,20 @@ class MemantoCallback(GraphCallbackHandler):
         work = self._work(run_id)
         if work is None:
             return
-        told = work.tools.pop(run_id, "tool")
+        call = work.tools.pop(run_id, "tool")
         work.count(calls=1)
         if isinstance(output, ToolMessage) and output.status == "error":
-            self._failsafe.call("record a failure", self._failed, work, told, output.text, otherwise=None)
+            self._failsafe.call("record a failure", self._failed, work, call, output.text, otherwise=None)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Record what a tool raised."""
         work = self._work(run_id)
         if work is None:
             return
-        told = work.tools.pop(run_id, "tool")
+        call = work.tools.pop(run_id, "tool")
         if work.is_new(error):
             work.count(calls=1)
-            self._failsafe.call("record a failure", self._failed, work, told, error, otherwise=None)
+            self._failsafe.call("record a failure", self._failed, work, call, error, otherwise=None)
 
     def on_chat_model_start(
         self,
@@ -212,8 +213,7 @@ class MemantoCallback(GraphCallbackHandler):
         self._run(work).step(line(f"node {name}", 200), tool_calls=calls, tokens=tokens)
 
     def _failed(self, work: Work, attempted: str, error: BaseException | str) -> None:
-        told = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-        wrong = line(told, 300) or "an error without words"
+        wrong = line(error if isinstance(error, str) else told(error), 300) or "an error without words"
         run = self._run(work)
         calls, tokens = work.taken()
         run.step(

@@ -17,6 +17,7 @@ from langgraph_memanto.prompting import handed, warned
 from memanto import Draft, Memanto, MemoryType, Provenance
 from memanto.adapter import as_sync
 from memanto.errors import InvalidInputError, NotFoundError
+from memanto.loop.fence import whole
 from memanto.models import MAX_QUERY
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ def remember_node(
         drafts = [
             one
             if isinstance(one, Draft)
-            else Draft(content=one, type=kind, provenance=known, tags=tuple(tags), source=source)
+            else Draft(content=whole(one), type=kind, provenance=known, tags=tuple(tags), source=source)
             for one in items
             if isinstance(one, Draft) or one.strip()
         ]

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from langchain_core.runnables import Runnable, RunnableLambda
 
 from memanto.adapter import Failsafe
+from memanto.loop.fence import whole
 
 Source: TypeAlias = str | Callable[[Any], Any]
 """What a node reads: the name of a field of the state, or a function from the state."""
@@ -47,4 +48,4 @@ def text_of(state: Any, source: Source | None) -> str:
     if isinstance(value, list) and value:
         value = value[-1]
     text = getattr(value, "text", value)
-    return "" if text is None else str(text).strip()
+    return "" if text is None else whole(str(text)).strip()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from langchain_core.messages import ToolMessage
 
 from memanto import Memanto
-from memanto.loop.fence import NOTICE, fence_one, is_fenced
+from memanto.errors import InvalidInputError
+from memanto.loop.fence import NOTICE, fence_one, is_fenced, whole
 
 if TYPE_CHECKING:
     from memanto import Trigger
@@ -47,9 +48,11 @@ def shorter_results(
     for message in results:
         if not _may_be_kept(message, over_tokens):
             continue
-        kept = memory.keep_result(
-            message.text, title=f"result of {message.name or 'a tool'}", over_tokens=over_tokens, source=source
-        )
+        title = f"result of {message.name or 'a tool'}"
+        try:
+            kept = memory.keep_result(whole(message.text), title=title, over_tokens=over_tokens, source=source)
+        except InvalidInputError:  # such as blank lines only: it stays, and the others are kept all the same
+            continue
         if kept.receipt is not None:
             noted = {**message.response_metadata, _KEPT: kept.receipt.id}
             changes = {"content": kept.text, "artifact": None, "response_metadata": noted}

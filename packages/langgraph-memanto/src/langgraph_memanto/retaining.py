@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from datetime import timedelta
 from typing import Final
 
 from memanto.checkpoints import CheckpointLog
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, MemantoError
+
+_logger: Final = logging.getLogger(__name__)
 
 _SLACK: Final = 8
 """Checkpoints of a thread between two prunings, at least; not every step should pay for one."""
@@ -48,4 +51,7 @@ class Retention:
                 return
             del self._stored[thread]
         before = None if self._max_age is None else self._log.clock() - self._max_age
-        self._log.prune([thread], keep_last=self._keep_last, before=before)
+        try:
+            self._log.prune([thread], keep_last=self._keep_last, before=before)
+        except MemantoError as error:  # the checkpoint is stored; what is too old goes another time
+            _logger.warning("thread %r could not be pruned: %s", thread, error)

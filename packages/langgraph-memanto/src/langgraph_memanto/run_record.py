@@ -66,11 +66,19 @@ class Work:
             return False
         with self.lock:
             for known in self._errors:
-                alike = type(error) is type(known) and error.args == known.args
-                if error is known or error.__cause__ is known or (passed_on and alike):
+                if error is known or error.__cause__ is known or (passed_on and _alike(error, known)):
                     return False
             self._errors.append(error)
             return True
+
+
+def _alike(error: Exception, known: BaseException) -> bool:
+    if type(error) is not type(known):
+        return False
+    try:
+        return bool(error.args == known.args)
+    except Exception:  # noqa: BLE001 - arguments of any kind, arrays too, which do not compare
+        return False
 
 
 def line(text: str, limit: int) -> str:

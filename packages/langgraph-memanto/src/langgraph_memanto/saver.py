@@ -32,6 +32,7 @@ from langgraph_memanto.states import (
     key_of,
     lineage_of,
     metadata_of,
+    named,
     thread_of,
     to_checkpoint,
     to_tuple,
@@ -134,12 +135,11 @@ class MemantoSaver(AsyncTwins, BaseCheckpointSaver[str]):
         parent = self._lineage(key, config["configurable"].get("checkpoint_id"))
         draft = self._draft(key.thread)
         made, lineage = to_checkpoint(draft, config, checkpoint, metadata, new_versions=new_versions, parent=parent)
-        missing = self._send(draft, lambda blobs: self._log.put(made, blobs))
+        missing = self._send(draft, named(made.values.values()), lambda *sent: self._log.put(made, *sent))
         if missing:  # values of the parent's were deleted meanwhile: take all of them from the state
-            made, lineage = to_checkpoint(
-                draft, config, checkpoint, metadata, new_versions=new_versions, parent=Lineage()
-            )
-            missing = self._send(draft, lambda blobs: self._log.put(made, blobs))
+            parent = Lineage(deltas=parent.deltas)
+            made, lineage = to_checkpoint(draft, config, checkpoint, metadata, new_versions=new_versions, parent=parent)
+            missing = self._send(draft, named(made.values.values()), lambda *sent: self._log.put(made, *sent))
         _check_stored(key, missing)
         self._seen.lineages.put(key, lineage)
         self._retention.stored(key.thread)
@@ -160,24 +160,37 @@ class MemantoSaver(AsyncTwins, BaseCheckpointSaver[str]):
         key = key_of(config, config["configurable"]["checkpoint_id"])
         draft = self._draft(key.thread)
         made = to_writes(draft, writes, task_id, task_path)
-        _check_stored(key, self._send(draft, lambda blobs: self._log.put_writes(key, made, blobs)))
+        refs = named(one.value for one in made)
+        _check_stored(key, self._send(draft, refs, lambda *sent: self._log.put_writes(key, made, *sent)))
 
     def _draft(self, thread: str) -> Draft:
         seen = self._seen.blobs
-        return Draft(self.serde, lambda digest: self._log.ref(thread, digest), lambda ref: bool(seen.get(ref)))
+        return Draft(self.serde, lambda digest: self._log.ref(thread, digest), lambda ref: seen.get(ref) is not None)
 
-    def _send(self, draft: Draft, write: Callable[[list[Blob]], list[str]]) -> list[str]:
-        """Write, with the blobs that turn out to be missing; return those whose values are not at hand."""
+    def _send(
+        self, draft: Draft, refs: Sequence[str], write: Callable[[list[Blob], int | None], list[str]]
+    ) -> list[str]:
+        """Write, with the blobs that turn out to be missing; return those whose values are not at hand.
+
+        Args:
+            draft: Has the blobs.
+            refs: All that are named.
+            write: Takes blobs, and the epoch at which the other ones were there.
+        """
+        seen = self._seen
         for _ in range(_ATTEMPTS):
-            missing = write(list(draft.blobs.values()))
+            epoch = self._log.epoch()
+            there = all(ref in draft.blobs or seen.blobs.get(ref) == epoch for ref in refs)
+            missing = write(list(draft.blobs.values()), epoch if there else None)
             if not missing:
+                for ref in refs:
+                    seen.blobs.put(ref, -1 if epoch is None else epoch)
                 for ref, written in draft.large.items():
-                    self._seen.blobs.put(ref, True)
                     if len(written.data) <= REMEMBERED:
-                        self._seen.values.put(ref, written)
+                        seen.values.put(ref, written)
                 break
             for ref in missing:
-                self._seen.blobs.drop(ref)
+                seen.blobs.drop(ref)
             if beyond := draft.send(missing):
                 return beyond
         return missing

@@ -21,13 +21,13 @@ class Seen:
     """What was seen in the log.
 
     Attributes:
-        blobs: Names of blobs that were there; the log is asked to check that they still are.
+        blobs: Names of blobs that were there, and at which epoch of the log (-1 when it has none).
         lineages: What children of a checkpoint take over from it.
         values: What is behind a blob's name, which never changes; short ones only.
     """
 
     def __init__(self) -> None:
-        self.blobs: Recent[str, bool] = Recent(_BLOBS)
+        self.blobs: Recent[str, int] = Recent(_BLOBS)
         self.lineages: Recent[Key, Lineage] = Recent(_LINEAGES)
         self.values: Recent[str, Serialised] = Recent(_VALUES)
         self._latest: Recent[tuple[str, str], tuple[object, Unfolded]] = Recent(_LATEST)

@@ -132,7 +132,8 @@ def to_checkpoint(
         run=_text(told.get("run_id")),
         root=_text((told.get("parents") or {}).get("")) if key.ns else None,
     )
-    return checkpoint, Lineage(versions, kept, deltas)
+    # A copy: langgraph goes on counting in the one it passed.
+    return checkpoint, Lineage(dict(versions), kept, deltas)
 
 
 def _dump_body(serde: SerializerProtocol, body: Any, told: Any, plain: Mapping[str, Any]) -> Serialised:
@@ -154,6 +155,11 @@ def to_writes(draft: Draft, writes: Sequence[tuple[str, Any]], task: str, path: 
         Write(task, path, WRITES_IDX_MAP.get(channel, position), channel, draft.add(value, f"channel {channel!r}"))
         for position, (channel, value) in enumerate(writes)
     ]
+
+
+def named(values: Iterable[Packed | str]) -> list[str]:
+    """Return the names of blobs among values."""
+    return [value for value in values if isinstance(value, str)]
 
 
 @dataclass(frozen=True, slots=True)

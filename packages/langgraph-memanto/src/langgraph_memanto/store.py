@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -197,7 +198,7 @@ class MemantoStore(BaseStore):
 
     def _draft(self, place: Place, op: PutOp, known: Sequence[Memory]) -> Draft:
         assert op.value is not None
-        before = next((one for one in map(kept_of, known) if one is not None), None)
+        before = next(_readable(known), None)
         return draft_of(
             *place,
             op.value,
@@ -241,10 +242,11 @@ class MemantoStore(BaseStore):
                 valid_to=draft.valid_to,
             )
         past = [one.id for one in known if one.id != receipt.id and one.provenance is Provenance.INFERRED]
-        kept = [one.whole for one in map(kept_of, known) if one is not None and one.whole is not None]
+        kept = [one.whole for one in _readable(known) if one.whole is not None]
         past += [one for one in kept if one != draft.metadata[STORE].get("whole")]
         for memory_id in past:
-            self._memory.expire(memory_id, reason="put again in the store")
+            with suppress(InvalidInputError, NotFoundError):  # it is expired or forgotten already
+                self._memory.expire(memory_id, reason="put again in the store")
 
     def _retire(self, ids: Sequence[str]) -> None:
         if not ids:
@@ -267,6 +269,15 @@ class MemantoStore(BaseStore):
             self._swept_at = now
         elif now - self._swept_at >= timedelta(minutes=interval):
             self.sweep_ttl()
+
+
+def _readable(known: Iterable[Memory]) -> Iterator[Kept]:
+    """Yield the items of memories; putting one again replaces what cannot be read."""
+    for memory in known:
+        with suppress(SerializationError):
+            kept = kept_of(memory)
+            if kept is not None:
+                yield kept
 
 
 def _says_it_all(known: Sequence[Memory], draft: Draft) -> bool:

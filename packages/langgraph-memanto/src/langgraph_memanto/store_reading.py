@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
@@ -14,9 +15,11 @@ from langgraph_memanto.store_items import Kept, kept_of
 from langgraph_memanto.store_long import loaded, place_of_whole
 from langgraph_memanto.store_names import STORE, Namespace, item_tag, prefix_tag, slot_of
 from memanto import Memanto, Memory, Status
-from memanto.errors import InvalidInputError, NotFoundError
+from memanto.errors import InvalidInputError, NotFoundError, SerializationError
+from memanto.loop.fence import whole
 from memanto.models import MAX_LIMIT, MAX_QUERY, MAX_TAGS
 
+_LOGGER: Final = logging.getLogger("memanto")
 _HELD_BACK: Final = (Status.ACTIVE, Status.QUARANTINED)
 _RESOLUTION: Final = timedelta(microseconds=1)
 _NARROWEST: Final = timedelta(milliseconds=1)
@@ -114,12 +117,12 @@ class StoreReader:
         assert op.query is not None
         try:
             hits = self._memory.recall(
-                op.query[:MAX_QUERY], tags=[prefix_tag(op.namespace_prefix)], limit=limit, **self._standing
+                whole(op.query[:MAX_QUERY]), tags=[prefix_tag(op.namespace_prefix)], limit=limit, **self._standing
             )
         except NotFoundError:  # nothing was ever written
             return []
         pages = {place for hit in hits if (place := place_of_whole(hit.memory)) is not None}
-        items = self.get(pages) if pages else {}
+        items = {place: kept for place in pages if (kept := self._of_page(place)) is not None}
         found: list[tuple[Kept, float]] = []
         for hit in hits:
             place = place_of_whole(hit.memory)
@@ -128,9 +131,18 @@ class StoreReader:
                 found.append((kept, hit.score))
         return found
 
-    def _kept(self, memory: Memory) -> Kept | None:
-        kept = kept_of(memory)
-        return None if kept is None else loaded(self._memory, kept)
+    def _kept(self, memory: Memory, *, values: bool = True) -> Kept | None:
+        """Return the item of a memory, or `None` for none; one that cannot be read must not hide all others."""
+        try:
+            kept = kept_of(memory)
+            return loaded(self._memory, kept) if values and kept is not None else kept
+        except (NotFoundError, SerializationError) as error:
+            _LOGGER.warning("MemantoStore: an item is left out: %s", error)
+            return None
+
+    def _of_page(self, place: Place) -> Kept | None:
+        found = (self._kept(memory) for memory in self.memories([place]).get(place, []))
+        return next((kept for kept in found if kept is not None), None)
 
     # -- all ----------------------------------------------------------------------------------------
     def below(self, prefix: Namespace, *, values: bool = True, first: int = MAX_LIMIT) -> Iterator[Kept]:
@@ -143,11 +155,11 @@ class StoreReader:
         """
         seen: set[Place] = set()
         for memory in self._walk([prefix_tag(prefix)], first=first):
-            kept = kept_of(memory)
+            kept = self._kept(memory, values=values)
             if kept is None or not _is_below(kept, prefix) or (kept.namespace, kept.key) in seen:
                 continue
             seen.add((kept.namespace, kept.key))
-            yield loaded(self._memory, kept) if values else kept
+            yield kept
 
     def namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         """Return the namespaces that hold items and meet all conditions, sorted."""

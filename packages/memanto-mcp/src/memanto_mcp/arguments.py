@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BeforeValidator, Field
 
+from memanto.adapter import zoned
 from memanto.models import MAX_CONTENT, MAX_KEY, MAX_QUERY, MAX_SOURCE_REF, MAX_TAG, MAX_TAGS, MAX_TITLE
 
 Kind: TypeAlias = Literal[
@@ -47,7 +48,7 @@ Key = Annotated[
     str | None,
     Field(max_length=MAX_KEY, description="A slot such as 'db/version': its next value takes the place of the last."),
 ]
-Moment = AwareDatetime | None
+Moment = Annotated[AwareDatetime, BeforeValidator(zoned)] | None
 Types = Annotated[list[Kind], Field(max_length=13, description="Only these types; all when empty.")]
 Limit = Annotated[int, Field(ge=1, le=20, description="How many at most.")]
 Text = Annotated[str, Field(max_length=MAX_QUERY)]

@@ -14,7 +14,7 @@ from memanto.errors import InvalidInputError, MemantoError
 if TYPE_CHECKING:
     from memanto.client import Memanto
 
-__all__ = ["Failsafe", "as_sync"]
+__all__ = ["Failsafe", "as_sync", "zoned"]
 
 _T = TypeVar("_T")
 _LOGGER: Final = logging.getLogger("memanto")
@@ -37,6 +37,24 @@ def as_sync(memory: object) -> Memanto:
     raise InvalidInputError(
         f"memory {memory!r} is no memory", hint='pass Memanto("my-agent") or AsyncMemanto("my-agent")'
     )
+
+
+def zoned(value: object) -> object:
+    """Return a time as it was given, for a schema to read; a bare number is none.
+
+    Schemas take one for seconds since 1970, while a model that says "2024" means a year.
+
+    Raises:
+        ValueError: It is a number.
+    """
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return value
+    elif not isinstance(value, int | float):
+        return value
+    raise ValueError("give a date, a time and a zone, such as 2026-01-02T03:04:05Z, not a number")
 
 
 class Failsafe:

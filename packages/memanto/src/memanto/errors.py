@@ -6,7 +6,10 @@ trying again can help (`retryable`), and what to do next (`hint`). Codes are API
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+LONGEST_MESSAGE: Final = 600
+"""Characters of an error's message at most: it is shown on terminals, logged, and sent in answers."""
 
 
 def shown(value: object, longest: int = 80) -> str:
@@ -16,6 +19,22 @@ def shown(value: object, longest: int = 80) -> str:
     except (ValueError, RecursionError):  # a number of thousands of digits, a value nested as deep
         text = f"<{type(value).__name__}>"
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def told(error: BaseException) -> str:
+    """Return an exception as its type and what it says; the type alone where it cannot say it."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - anybody's exception, and anything may happen in its words
+        return type(error).__name__
+
+
+def _bounded(message: str) -> str:
+    """Return a message, its middle cut out where a value in it is longer than anybody reads."""
+    if len(message) <= LONGEST_MESSAGE:
+        return message
+    half = LONGEST_MESSAGE // 2
+    return f"{message[:half]} … {message[3 - half :]}"
 
 
 class MemantoError(Exception):
@@ -33,9 +52,9 @@ class MemantoError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = _bounded(message)
         self.hint = hint
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message}. {self.hint}" if self.hint else self.message

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,20 +44,15 @@ class Layout:
 
     # -- ids ----------------------------------------------------------------------------------------
     def checkpoint_id(self, key: Key) -> str:
-        return self._id("checkpoint", *key)
+        return _id(self._agent, "checkpoint", *key)
 
     def line(self, thread: str, ns: str) -> str:
         """Return what all checkpoints of a namespace have in common, as one keyword."""
-        return self._id("line", thread, ns)
+        return _id(self._agent, "line", thread, ns)
 
     def ref(self, thread: str, digest: str) -> str:
         """Return the id of the blob with a digest, in hexadecimal."""
-        return self._id("blob", thread, digest)
-
-    def _id(self, *parts: str) -> str:
-        # Lengths keep the parts apart, whatever is in them.
-        text = "".join([f"{len(part)}:{part}" for part in (self._agent, *parts)])
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return _id(self._agent, "blob", thread, digest)
 
     # -- to records ---------------------------------------------------------------------------------
     def of_checkpoint(self, one: Checkpoint) -> Record:
@@ -91,7 +87,7 @@ class Layout:
 
     def _of_writes(self, key: Key, head: Mapping[str, Any], body: str) -> Record:
         of = self.checkpoint_id(key)
-        record_id = self._id("writes", of, head["task"], head["name"])
+        record_id = _id(self._agent, "writes", of, head["task"], head["name"])
         return Record(record_id, {"thread": _storable(key.thread), "of": of}, head, body)
 
     def of_blob(self, thread: str, blob: Blob) -> Record:
@@ -184,6 +180,13 @@ def _nearest(text: str) -> str:
             return (digits + below[-1]).ljust(_DIGITS, "f") if below else digits.ljust(_DIGITS, "0")
         position += 1
     return digits
+
+
+@functools.lru_cache(maxsize=1_024)
+def _id(*parts: str) -> str:
+    # Lengths keep the parts apart, whatever is in them.
+    text = "".join([f"{len(part)}:{part}" for part in parts])
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _coded(value: Value, refs: list[str]) -> int | list[str]:

@@ -76,22 +76,26 @@ class CheckpointLog:
         """Return the `ref` of the blob with this digest in a thread."""
         return self._layout.ref(thread, digest)
 
-    def put(self, checkpoint: Checkpoint, blobs: Sequence[Blob]) -> list[str]:
+    def put(self, checkpoint: Checkpoint, blobs: Sequence[Blob], epoch: int | None = None) -> list[str]:
         """Store a checkpoint in the place of one with its key, if there is one.
 
         Args:
             checkpoint: What to store.
             blobs: Those that its values name, as far as they may be new.
+            epoch: One at which all others were there: see `epoch`.
 
         Returns:
             The refs of blobs that its values name and that are neither given nor there; then nothing was stored.
         """
         named = {value for value in checkpoint.values.values() if isinstance(value, str)}
         keep, needs = self._belongings(checkpoint.key.thread, blobs, named)
-        written = self._records().write(self.agent, [self._layout.of_checkpoint(checkpoint)], keep=keep, needs=needs)
+        made = [self._layout.of_checkpoint(checkpoint)]
+        written = self._records().write(self.agent, made, keep=keep, needs=needs, epoch=epoch)
         return list(written.missing)
 
-    def put_writes(self, key: Key, writes: Sequence[Write], blobs: Sequence[Blob]) -> list[str]:
+    def put_writes(
+        self, key: Key, writes: Sequence[Write], blobs: Sequence[Blob], epoch: int | None = None
+    ) -> list[str]:
         """Store what a task wrote after a checkpoint, which may be stored later; see `put`."""
         named = {one.value for one in writes if isinstance(one.value, str)}
         keep, needs = self._belongings(key.thread, blobs, named)
@@ -101,7 +105,9 @@ class CheckpointLog:
             add = [self._layout.of_writes(key, lasting, bundle)] if lasting else []
             if not (special or add):
                 break
-            written = self._records().write(self.agent, list(special.values()), keep=keep, add=add, needs=needs)
+            written = self._records().write(
+                self.agent, list(special.values()), keep=keep, add=add, needs=needs, epoch=epoch
+            )
             if written.missing or not written.taken:
                 return list(written.missing)
             # The task wrote before: what it wrote first stays, and only further numbers are new.
@@ -120,6 +126,10 @@ class CheckpointLog:
         """Return a value that stays equal as long as no checkpoint of the agent changes, or `None` when unknown."""
         return self._records().stamp(self.agent)
 
+    def epoch(self) -> int | None:
+        """Return a number that changes whenever something of the agent is deleted, or `None` when unknown."""
+        return self._records().epoch(self.agent)
+
     def latest(self, thread: str, ns: str) -> Stored | None:
         """Return the checkpoint with the greatest id of a namespace, or `None` when it has none."""
         return next(iter(self._stored(self._where(thread, ns), 1)), None)
@@ -127,10 +137,6 @@ class CheckpointLog:
     def get(self, key: Key) -> Stored | None:
         """Return a checkpoint, or `None` when there is none."""
         return next(iter(self._stored([self._layout.checkpoint_id(key)])), None)
-
-    def named(self, keys: Sequence[Key]) -> list[Stored]:
-        """Return those of the checkpoints that exist, in the order of the keys."""
-        return self._stored([self._layout.checkpoint_id(key) for key in keys])
 
     def chain(self, key: Key) -> Iterator[Stored]:
         """Yield the parents of a checkpoint, the nearest first, as far as they are there."""

@@ -95,7 +95,7 @@ def recall(
         bool, typer.Option("--rerank", help="Let the cross-encoder order the best; takes about 0.3 s.")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also what is retired, quarantined or no longer true.")
+        bool, typer.Option("--all", help="Also what is retired, quarantined or untrue now; nothing folded.")
     ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show every number behind each score.")] = False,
     budget: Annotated[

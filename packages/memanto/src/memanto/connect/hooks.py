@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -80,12 +81,22 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     worker.start()
     worker.join(DEADLINE)
     if worker.is_alive():
-        sys.stderr.write(f"memanto: the hook gave itself up after {DEADLINE:g} s\n")
-        sys.stderr.flush()
+        _complain(f"the hook gave itself up after {DEADLINE:g} s")
         os._exit(0)  # the thread may hold a lock that an orderly end would wait for; the system frees it
-    for text in answer:
-        sys.stdout.write(f"{text}\n")
+    try:
+        for text in answer:  # JSON in ASCII, whatever the encoding is
+            sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except (OSError, ValueError, AttributeError) as error:  # the tool has closed its end, or never opened it
+        _complain(f"hook {event} was not heard: {error}")
+        os._exit(0)  # an orderly end would try to write it again, and fail
     return 0
+
+
+def _complain(text: str) -> None:
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"memanto: {text}\n")
+        sys.stderr.flush()
 
 
 def _parsed(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
@@ -120,7 +131,7 @@ def _answer(event: str, options: Mapping[str, Any], environ: Mapping[str, str], 
         if environ.get("MEMANTO_DEBUG") == "1":
             raise
         shown = str(error) if isinstance(error, MemantoError) else f"{type(error).__name__}: {error}"
-        sys.stderr.write(f"memanto: hook {event} did nothing: {shown}\n")
+        _complain(f"hook {event} did nothing: {shown}")
 
 
 def answered(call: Call, environ: Mapping[str, str]) -> str:
@@ -190,9 +201,9 @@ def _in_form(call: Call, text: str) -> str:
     if not text:
         return ""
     if call.client == "cursor":
-        return json.dumps({"additional_context": text}, ensure_ascii=False)
+        return json.dumps({"additional_context": text})
     said = {"hookEventName": "SessionStart", "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
+    return json.dumps({"hookSpecificOutput": said})
 
 
 # -- before a tool call -----------------------------------------------------------------------------
@@ -209,7 +220,7 @@ def _guarded(call: Call, memory: Memanto, told: Told) -> str:
     stops = [one for one in new if one.confirmed]
     if call.client != "cursor":
         said = {"hookEventName": "PreToolUse", "additionalContext": _warning(new, "Before you go on:")}
-        return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False) if new else ""
+        return json.dumps({"hookSpecificOutput": said}) if new else ""
     # Cursor hands text to the model only with a refusal, so the call is refused once.
     again = "Memory has something on this call. If it does not apply, or you have heeded it, call again."
     return _refused(call, _warning(stops, again)) if stops else ""
@@ -234,9 +245,9 @@ def _warning(triggers: Sequence[Trigger], lead: str) -> str:
 def _refused(call: Call, reason: str) -> str:
     if call.client == "cursor":
         told = {"permission": "deny", "agent_message": reason, "user_message": "memanto: a recorded failure matches"}
-        return json.dumps(told, ensure_ascii=False)
+        return json.dumps(told)
     said = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason}
-    return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
+    return json.dumps({"hookSpecificOutput": said})
 
 
 # -- the end of a session ---------------------------------------------------------------------------

@@ -125,7 +125,10 @@ class _Reader:
             found = _STRING.match(self._text, self._at)
             if found is None:
                 raise self._wrong("a name in quotes is due")
-            name = json.loads(found[0], strict=False)
+            try:
+                name = json.loads(found[0], strict=False)
+            except ValueError as error:  # an escape that JSON does not have
+                raise self._wrong("a malformed name") from error
             node.names.append((self._at, name))
             self._at = found.end()
             self._skip()

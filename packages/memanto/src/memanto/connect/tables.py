@@ -17,6 +17,8 @@ from typing import Any
 from memanto.errors import InvalidInputError
 
 _HAND = "add it by hand; nothing was changed"
+_UNCHECKED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What the YAML library raises besides its own errors: it checks no value that is tagged with a type, as `!!int x`."""
 
 
 # -- TOML -------------------------------------------------------------------------------------------
@@ -82,14 +84,14 @@ def _by_tomlkit(text: str, path: Sequence[str], values: Mapping[str, Any]) -> st
 def _toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except ValueError as error:
-        raise InvalidInputError(f"not valid TOML: {error}", hint="correct it; nothing was changed") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"not valid TOML: {error!s:.200}", hint="correct it; nothing was changed") from error
 
 
 def _says(text: str, wanted: Mapping[str, Any]) -> bool:
     try:
         return tomllib.loads(text) == wanted
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
@@ -183,7 +185,7 @@ def _yaml(text: str) -> dict[str, Any]:
 
     try:
         found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, *_UNCHECKED) as error:
         line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
         raise InvalidInputError(f"not valid YAML, line {line}", hint="correct it; nothing was changed") from error
     if found is not None and not isinstance(found, dict):

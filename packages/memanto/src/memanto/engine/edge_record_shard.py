@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Final, TypeAlias
@@ -38,6 +39,7 @@ class RecordShard(Shard):
     Attributes:
         changes: How often it was written to since it was opened.
         birth: Tells it from every other shard that this process opened.
+        epoch: Changes whenever something is deleted; no other shard has the same.
     """
 
     grows: ClassVar = False
@@ -47,8 +49,11 @@ class RecordShard(Shard):
         super().__init__(place, generation, raw)
         self.changes = 0
         self.birth = next(_births)
+        self.epoch = self.birth << 32
         self._folder = self.folder  # each write asks for it
         self._journal = Journal(self._folder / _JOURNAL)
+        # A change that came between writing the files and emptying the journal would be in neither.
+        self._changing = threading.Lock()
 
     @classmethod
     def create(cls, place: Place, generation: int, dimensions: Mapping[str, int]) -> RecordShard:  # noqa: ARG003
@@ -129,7 +134,7 @@ class RecordShard(Shard):
         check_free_space(self._folder)
         heads = [(one.id, one.keys, _to_json(one.head)) for one in put]
         bodies = [one.body for one in put]
-        with translated_os(self._folder), translated(self.place.namespace):
+        with translated_os(self._folder), translated(self.place.namespace), self._changing:
             self.touch()
             position = self._journal.append((heads, delete), bodies)
             try:
@@ -144,8 +149,9 @@ class RecordShard(Shard):
         self.dirty = self._written = True
 
     def flush(self) -> None:
-        super().flush()
-        self._journal.clear()
+        with self._changing:
+            super().flush()
+            self._journal.clear()
 
     def settle(self) -> None:
         with translated_os(self.folder):
@@ -167,6 +173,7 @@ class RecordShard(Shard):
             ]
             self.raw.update(qe.UpdateOperation.upsert_points(points))
         if delete:
+            self.epoch += 1
             self.raw.update(qe.UpdateOperation.delete_points(list(delete)))
 
     def _newest(self) -> datetime | None:

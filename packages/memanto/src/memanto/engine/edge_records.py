@@ -34,8 +34,9 @@ class EdgeRecords(EdgeStore):
         keep: Sequence[Record] = (),
         add: Sequence[Record] = (),
         needs: Sequence[str] = (),
+        epoch: int | None = None,
     ) -> Written:
-        call = calls.WriteRecords(put, keep, add, needs)
+        call = calls.WriteRecords(put, keep, add, needs, epoch)
         try:
             return self._run(namespace, call)
         except NotFoundError:
@@ -71,6 +72,10 @@ class EdgeRecords(EdgeStore):
     def stamp(self, namespace: str) -> object:
         shard = self._lease(namespace).glimpse()
         return (shard.birth, shard.changes) if isinstance(shard, RecordShard) else None
+
+    def epoch(self, namespace: str) -> int | None:
+        shard = self._lease(namespace).glimpse()
+        return shard.epoch if isinstance(shard, RecordShard) else None
 
     def compact(self, namespace: str) -> None:
         """Write what is there to a new generation and remove the old one, bytes of deleted records and all."""

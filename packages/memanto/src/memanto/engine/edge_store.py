@@ -13,7 +13,7 @@ from memanto.engine.edge_calls import Call, Request
 from memanto.engine.edge_lease import ShardLease
 from memanto.engine.edge_shard import Shard
 from memanto.engine.layout import Place, list_namespaces, namespaces_root, prepare_root, translated_os
-from memanto.engine.leases import registry
+from memanto.engine.leases import Registry, registry
 from memanto.engine.network_fs import refuse_network_file_system
 from memanto.errors import BackendUnavailableError, NotFoundError
 from memanto.ids import check_agent_id
@@ -64,6 +64,7 @@ class EdgeStore:
         self._closed = False
         self._used: set[str] = set()
         self._places: dict[str, Place] = {}
+        self._leases: dict[str, tuple[Registry, ShardLease]] = {}
 
     def open(self) -> None:
         refuse_network_file_system(self._home)
@@ -76,6 +77,7 @@ class EdgeStore:
     def close(self) -> None:
         leases = [self._lease(namespace) for namespace in sorted(self._used)]
         self._used.clear()
+        self._leases.clear()
         self._closed = True
         with contextlib.ExitStack() as stack:  # goes on after one that fails, then raises
             for lease in leases:
@@ -126,10 +128,12 @@ class EdgeStore:
         return True
 
     def _run(self, namespace: str, call: Call[T]) -> T:
-        place = self._existing(namespace)
+        lease = self._lease(namespace)
+        if not lease.is_open:  # what is open exists
+            self._existing(namespace)
         request = Request(call, settle=self._durability == "full")
-        with translated_os(place.folder):
-            return self._lease(namespace).perform(request, self._clock, self._timeout, ask=self._relay)
+        with translated_os(self._place(namespace).folder):
+            return lease.perform(request, self._clock, self._timeout, ask=self._relay)
 
     def _let_go(self, lease: ShardLease) -> None:
         lease.disconnect()
@@ -158,6 +162,9 @@ class EdgeStore:
         return self._root
 
     def _lease(self, namespace: str) -> ShardLease:
+        known = self._leases.get(namespace)
+        if known is not None and known[0] is registry():  # a forked child has another registry
+            return known[1]
         place = self._place(namespace)
         self._used.add(namespace)
 
@@ -170,6 +177,7 @@ class EdgeStore:
 
         lease = registry().lease(place.root, place.folder, lambda: ShardLease(place, load, self._clock))
         lease.serves |= self._relay
+        self._leases[namespace] = (registry(), lease)
         return lease
 
 

@@ -63,13 +63,16 @@ class WriteRecords(NamedTuple):
     keep: Sequence[Record]
     add: Sequence[Record]
     needs: Sequence[str]
+    epoch: int | None
 
     def run(self, shard: Shard, clock: Clock) -> Written:  # noqa: ARG002
         records = _of(shard)
         lasting = (*self.keep, *self.add)
-        asked = [*self.needs, *(record.id for record in lasting)]
-        present = records.present(asked) if asked else set()
-        missing = [one for one in self.needs if one not in present]
+        needs = () if self.epoch == records.epoch else self.needs
+        asked = [*needs, *(record.id for record in lasting)]
+        # What is kept may as well be written again; it is looked for only where something else is.
+        present = records.present(asked) if needs or self.add else set()
+        missing = [one for one in needs if one not in present]
         if missing:
             return Written(missing, ())
         new = [record for record in lasting if record.id not in present]

@@ -108,6 +108,7 @@ class Records(Protocol):
         keep: Sequence[Record] = (),
         add: Sequence[Record] = (),
         needs: Sequence[str] = (),
+        epoch: int | None = None,
     ) -> Written:
         """Store records; embedded, all of them or none. No id occurs twice.
 
@@ -117,6 +118,7 @@ class Records(Protocol):
             keep: Stored where nothing has their ids; equal ids mean equal records.
             add: Stored where nothing has their ids; the caller learns which were not.
             needs: Must be there.
+            epoch: One at which all of them were there; while it lasts nobody looks again.
         """
 
     def delete(self, namespace: str, ids: Sequence[str], where: Where | None = None) -> None:
@@ -158,6 +160,9 @@ class Records(Protocol):
 
         Costs about a microsecond, so that a caller may keep what it has read.
         """
+
+    def epoch(self, namespace: str) -> int | None:
+        """Return a number that changes whenever something of the namespace is deleted, or `None` when unknown."""
 
     def compact(self, namespace: str) -> None:
         """Give disk space back and destroy the bytes of what was deleted, where that is up to this store."""

@@ -108,6 +108,7 @@ class ServerRecords:
         keep: Sequence[Record] = (),
         add: Sequence[Record] = (),
         needs: Sequence[str] = (),
+        epoch: int | None = None,  # noqa: ARG002 - there is none here
     ) -> Written:
         check_agent_id(namespace)
         self._collection.ensure()
@@ -209,6 +210,9 @@ class ServerRecords:
 
     # -- upkeep -------------------------------------------------------------------------------------
     def stamp(self, namespace: str) -> object:  # noqa: ARG002 - who knows what others write
+        return None
+
+    def epoch(self, namespace: str) -> int | None:  # noqa: ARG002
         return None
 
     def compact(self, namespace: str) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
 
 from memanto.embedding.port import Reranker
 from memanto.engine.bm25 import encode_query
 from memanto.engine.codec import decode
-from memanto.engine.port import Point
 from memanto.filters import NumberRange, TimeRange
 from memanto.hygiene.candidates import Pair, judge, record
 from memanto.hygiene.compare import comparable
@@ -19,6 +22,7 @@ from memanto.hygiene.conflict import Conflict
 from memanto.hygiene.gates import REACH, RELATED
 from memanto.hygiene.journal import Journal, value_of
 from memanto.hygiene.statements import read, sentence_about
+from memanto.hygiene.words import fold, telling, telling_stem, weight
 from memanto.memory.namespace import Meta, Namespace, vector_name
 from memanto.memory.visibility import live
 from memanto.models import Decision, Memory
@@ -31,12 +35,16 @@ BATCH: Final = 100
 """Memories between two marks; an interrupted run loses at most these."""
 
 _PART: Final = NumberRange("part", gte=1)
+_WORD: Final = re.compile(r"\w+")
 _KIND: Final = "detection"
 _NAME: Final = "mark"
 _JUDGED: Final = 300
 """Characters of a sentence that the cross-encoder reads."""
-_QUERY: Final = 400
-"""Characters of a text whose words look for others."""
+_QUERY: Final = 12
+"""Telling words of a text that look for others."""
+_SHARED: Final = 2
+"""Beginnings of telling words that two texts must share to be read at all; every rule needs as much."""
+_BEGINNING: Final = 4
 
 Progress = Callable[[int, int], None]
 
@@ -60,11 +68,33 @@ class Detection:
     judged: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What comparing needs of a memory; `gist` are the beginnings of its telling words."""
+
+    memory: Memory
+    vector: npt.NDArray[np.float32] | None
+    gist: frozenset[str]
+
+
 @dataclass(slots=True)
 class _Tally:
     examined: int = 0
     compared: int = 0
     conflicts: dict[str, Conflict] = field(default_factory=dict)
+
+
+def telling_words(text: str, most: int) -> list[str]:
+    """Return the first words of a text that tell something, each once."""
+    words = dict.fromkeys(
+        word for word in _WORD.findall(fold(text)) if telling(word) and weight(telling_stem(word)) == 1
+    )
+    return list(words)[:most]
+
+
+def gist(text: str) -> frozenset[str]:
+    """Return the beginnings of a text's telling words, the same for most of their forms."""
+    return frozenset(telling_stem(word)[:_BEGINNING] for word in _WORD.findall(fold(text)) if telling(word))
 
 
 def last_detection(namespace: Namespace) -> datetime | None:
@@ -90,7 +120,7 @@ class Detector:
         self._actor = actor
         self._now = now
         self._journal = Journal(namespace)
-        self._seen: dict[str, Memory] = {}
+        self._seen: dict[UUID, _Seen] = {}
 
     def run(self, *, everything: bool = False, progress: Progress | None = None) -> Detection:
         """Examine what was recorded since the last run, or everything.
@@ -133,44 +163,45 @@ class Detector:
         self._journal.put(_KIND, _NAME, text, value, decision=decision)
 
     # -- comparing ----------------------------------------------------------------------------------
-    def _examine(self, ids: Sequence[object], meta: Meta, tally: _Tally) -> None:
-        name = self._namespace.name
-        found = self._engine.get(name, list(ids), vectors=True)  # type: ignore[arg-type]
+    def _examine(self, ids: Sequence[UUID], meta: Meta, tally: _Tally) -> None:
+        vectors = vector_name(meta.space) if meta.space is not None else None
         pairs: list[Pair] = []
-        for point in found.values():
-            memory = decode(name, point.payload)
-            if memory.parts:
+        for one in self._look_up(ids, vectors).values():
+            if one.memory.parts:
                 continue
-            near = [(other, cosine) for other, cosine in self._neighbours(memory, point, meta)]
+            near = list(self._neighbours(one, vectors))
             tally.examined += 1
             tally.compared += len(near)
-            pairs += judge(self._journal.log, memory, near, meta.space.name if meta.space else None)
+            pairs += judge(self._journal.log, one.memory, near, meta.space.name if meta.space else None)
         unique = {(pair.older.id, pair.newer.id): pair for pair in pairs}
         for conflict in record(self._journal, self._related(list(unique.values())), actor=self._actor):
             tally.conflicts[conflict.id] = conflict
 
-    def _neighbours(self, memory: Memory, point: Point, meta: Meta) -> list[tuple[Memory, float | None]]:
-        """Return the memories near one that may be about the same, each with its cosine where there are vectors."""
+    def _look_up(self, ids: Sequence[UUID], vectors: str | None) -> dict[UUID, _Seen]:
+        """Return what is needed of these versions; each is read once, since neighbours meet again and again."""
+        unknown = [point_id for point_id in ids if point_id not in self._seen]
+        found = self._engine.get(self._namespace.name, unknown, vectors=True)
+        for point_id, point in found.items():
+            memory = decode(self._namespace.name, point.payload)
+            dense = point.dense.get(vectors) if vectors is not None else None
+            vector = None if dense is None else np.asarray(dense, np.float32)
+            self._seen[point_id] = _Seen(memory=memory, vector=vector, gist=gist(memory.content))
+        return {point_id: self._seen[point_id] for point_id in ids if point_id in self._seen}
+
+    def _neighbours(self, one: _Seen, vectors: str | None) -> Iterator[tuple[Memory, float | None]]:
+        """Yield the memories near one that may be about the same, each with its cosine where there are vectors."""
         name, where = self._namespace.name, live((), self._now)
-        cosines: dict[object, float | None] = {}
-        payloads = {}
-        vectors = vector_name(meta.space) if meta.space is not None else None
-        vector = point.dense.get(vectors) if vectors is not None else None
-        if vectors is not None and vector is not None:
-            for hit in self._engine.search_dense(name, vectors, vector, where, REACH + 1):
-                cosines[hit.id], payloads[hit.id] = hit.score, hit.payload
-        words = encode_query(memory.content[:_QUERY])
-        unmeasured = []
-        for hit in self._engine.search_lexical(name, words, where, REACH + 1)[: REACH + 1]:
-            if hit.id not in payloads:
-                payloads[hit.id] = hit.payload
-                unmeasured.append(hit.id)
-        if vectors is not None and vector is not None and unmeasured:
-            for point_id, other in self._engine.get(name, unmeasured, vectors=True).items():
-                dense = other.dense.get(vectors)
-                cosines[point_id] = None if dense is None else sum(map(operator.mul, dense, vector))
-        others = ((decode(name, payload), cosines.get(point_id)) for point_id, payload in payloads.items())
-        return [(other, cosine) for other, cosine in others if comparable(memory, other)]
+        ids: dict[UUID, None] = {}
+        if vectors is not None and one.vector is not None:
+            found = self._engine.search_dense(name, vectors, one.vector.tolist(), where, REACH + 1, fields=())
+            ids |= dict.fromkeys(hit.id for hit in found)
+        query = encode_query(" ".join(telling_words(one.memory.content, _QUERY)))
+        words = self._engine.search_lexical(name, query, where, REACH + 1, fields=())
+        ids |= dict.fromkeys(hit.id for hit in words[: REACH + 1])
+        for other in self._look_up(list(ids), vectors).values():
+            if comparable(one.memory, other.memory) and len(one.gist & other.gist) >= min(_SHARED, len(one.gist)):
+                measured = one.vector is not None and other.vector is not None
+                yield other.memory, float(one.vector @ other.vector) if measured else None  # type: ignore[operator]
 
     def _related(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Return the pairs that the cross-encoder calls related, or all of them where it is not asked."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, runtime_checkable
 
-from memanto.errors import InvalidInputError, LanguageModelError
+from memanto.errors import InvalidInputError, LanguageModelError, told
 
 Role = Literal["system", "user"]
 OnText = Callable[[str], None]
@@ -106,7 +106,7 @@ class CallableModel:
             text = self._function(prompt)
         except Exception as error:  # somebody else's function: whatever fails there is its failure
             raise LanguageModelError(
-                f"{self.name} failed: {type(error).__name__}: {error}",
+                f"{self.name} failed: {told(error)}",
                 hint="call the function with a prompt on its own",
             ) from error
         if not isinstance(text, str):

@@ -29,17 +29,18 @@ LABELS: Final = {
 }
 """The seven fields in order, with the words they are written under."""
 
+_GAP: Final = r"[^\S\n]+"  #: between the words of a name, which stand on one line
 _NAMES: Final = {
-    "goal": r"(?:overall\s+)?(?:goal|objective)",
-    "done": r"(?:done|completed|finished)(?:\s+so\s+far|\s+steps)?",
-    "state": r"(?:current\s+)?(?:state|status)",
-    "next": r"next(?:\s+(?:steps?|actions?|up))?",
-    "blockers": r"(?:open\s+)?(?:blockers?|blocked(?:\s+(?:by|on))?)",
-    "artifacts": r"artifacts?(?:\s+(?:written|created))?|files(?:\s+written)?",
-    "do_not_redo": r"(?:do\s+not|do[-\s]?n[o']t|never|not\s+to)[-\s]+(?:redo|repeat|re-?run)",
+    "goal": rf"(?:overall{_GAP})?(?:goal|objective)",
+    "done": rf"(?:done|completed|finished)(?:{_GAP}so{_GAP}far|{_GAP}steps)?",
+    "state": rf"(?:current{_GAP})?(?:state|status)",
+    "next": rf"next(?:{_GAP}(?:steps?|actions?|up))?",
+    "blockers": rf"(?:open{_GAP})?(?:blockers?|blocked(?:{_GAP}(?:by|on))?)",
+    "artifacts": rf"artifacts?(?:{_GAP}(?:written|created))?|files(?:{_GAP}written)?",
+    "do_not_redo": rf"(?:do{_GAP}not|do(?:-|[^\S\n])?n[o']t|never|not{_GAP}to)(?:-|[^\S\n])+(?:redo|repeat|re-?run)",
 }
 _NAME: Final = "|".join(f"(?P<{name}>{pattern})" for name, pattern in _NAMES.items())
-_LABEL: Final = rf"[\s>*#-]*+(?:(?:{_NAME})\**\s*[:=\uff1a]\**[^\S\n]*)?"
+_LABEL: Final = rf"[\s>*#-]*+(?:(?:{_NAME})\**[^\S\n]*[:=\uff1a]\**[^\S\n]*)?"
 """What may stand before a field's name, then the name. A run without a name behind it matches too, as a whole and
 without a group: otherwise every character of a long run would be tried as the beginning of one."""
 _HEAD: Final = re.compile(

@@ -15,7 +15,7 @@ from typing import Final
 from memanto.memory.fencing import is_fenced
 from memanto.models import Memory, Recollection
 
-__all__ = ["NOTICE", "TAG", "fence", "fence_one", "is_fenced", "neutralised"]
+__all__ = ["NOTICE", "TAG", "fence", "fence_one", "is_fenced", "neutralised", "whole"]
 
 TAG: Final = "memory"
 """Name of the element around one memory; `memanto.memory.fencing` recognises it."""
@@ -36,6 +36,7 @@ _MARK: Final = re.compile(
     rf"[<\uff1c\ufe64](?=[\s/\\{_INVISIBLE}]*{f'[{_INVISIBLE}]*'.join(TAG[:5])}[{_INVISIBLE}]*(?:y|ies))",
     re.IGNORECASE,
 )
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _UNSAFE: Final = re.compile(r"[\"<>&\x00-\x1f\x7f]")
 
 
@@ -76,6 +77,15 @@ def fence_one(memory: Memory, *, number: int | None = None, text: str | None = N
 def neutralised(text: str) -> str:
     """Return a text in which nothing reads as one of the marks: their opening bracket is swapped for another.
 
-    All else stays. What only looks like a mark counts too: other cases, wide brackets, invisible characters.
+    Lone surrogates are replaced, too; all else stays. What only looks like a mark counts: other cases, wide brackets,
+    invisible characters.
     """
-    return _MARK.sub("\u2039", text)
+    return _MARK.sub("\u2039", whole(text))
+
+
+def whole(text: str) -> str:
+    """Return a text with the replacement character in place of lone surrogates, which nothing can store or send.
+
+    Models and tools leave them where they cut a text in the middle of a character.
+    """
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -16,6 +16,7 @@ from memanto.errors import InvalidInputError
 from memanto.loop import handoff
 from memanto.loop.baton import MAIN
 from memanto.loop.failures import FailureRecord, Rule, record_of, rule_of
+from memanto.loop.fence import whole
 from memanto.loop.matching import Match, Rarity
 from memanto.loop.port import Verbs
 from memanto.loop.trust import directs, informs
@@ -125,7 +126,7 @@ def action_text(situation: str, tool: str | None, args: Mapping[str, Any] | Sequ
     text = " ".join(part for part in (situation, tool or "", given) if part.strip())
     if not text:
         raise InvalidInputError("nothing to guard", hint="say what is about to be done, or name a tool")
-    return text[:MAX_QUERY]
+    return whole(text[:MAX_QUERY])
 
 
 def _as_json(args: Mapping[str, Any] | Sequence[Any]) -> str:

@@ -8,7 +8,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from memanto.errors import InvalidInputError, MemantoError
+from memanto.errors import InvalidInputError, MemantoError, told
+from memanto.loop.fence import whole
 from memanto.loop.ledger import Ledger
 from memanto.loop.port import Verbs
 from memanto.loop.run_checks import check_count, check_number, failure_of, one_line
@@ -198,7 +199,7 @@ class Run:
                 self.end("" if self._steps else "nothing to do")
                 return
             with suppress(MemantoError):  # the exception under way matters more than the note about it
-                self._record = self._ledger.interrupt(self._record, f"{type(error).__name__}: {error}")
+                self._record = self._ledger.interrupt(self._record, whole(told(error)))
 
     def _refuse_over(self) -> None:
         if self._record.is_over:
