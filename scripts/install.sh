@@ -21,7 +21,7 @@ bin_folder() {
 if [ "${1:-}" = "--remove" ]; then
     if [ -f "$data/link" ]; then
         link=$(cat "$data/link")
-        if [ -L "$link" ]; then rm -f "$link"; fi
+        if [ "$(readlink "$link" || true)" = "$data/venv/bin/memanto" ]; then rm -f "$link"; fi
     fi
     rm -rf "$data"
     echo "Removed. Your memories were left where they are."
@@ -36,7 +36,7 @@ python="${1:-python3}"
 here=$(cd "$(dirname "$0")/.." && pwd)
 bin=$(bin_folder)
 link="$bin/memanto"
-if [ -e "$link" ] && [ ! -L "$link" ]; then
+if { [ -e "$link" ] || [ -L "$link" ]; } && [ "$(readlink "$link" || true)" != "$data/venv/bin/memanto" ]; then
     echo "$link is not ours; remove it or put another folder first in PATH" >&2
     exit 1
 fi

@@ -21,8 +21,8 @@ _THREAD: Final = """\
 ## A thread that grows
 
 One thread, a checkpoint of the same state after the other, in milliseconds (median). *Latest, first* is the first
-reading of the latest checkpoint after a write, *again* another one with no write in between: MemantoSaver remembers
-what it read as long as it can be sure that nobody wrote. *Ten* is `list(limit=10)`.
+reading of the latest checkpoint after it was put, *again* another one with nothing put in between: MemantoSaver
+remembers what it read as long as it can be sure that nobody wrote. *Ten* is `list(limit=10)`.
 """
 
 

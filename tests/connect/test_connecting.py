@@ -300,9 +300,19 @@ def test_a_file_another_person_connected_before_is_taken_as_it_is_and_can_be_lef
 @pytest.mark.parametrize(
     ("client", "scope", "name", "text"),
     [
-        ("cursor", "project", "project/.cursor/mcp.json", '{"mcpServers": {"memanto": {"command": "uvx", "args": []}}}'),
+        (
+            "cursor",
+            "project",
+            "project/.cursor/mcp.json",
+            '{"mcpServers": {"memanto": {"command": "uvx", "args": []}}}',
+        ),
         ("codex", "global", "user/.codex/config.toml", '[mcp_servers.memanto]\nurl = "https://example.org" # theirs\n'),
-        ("goose", "global", "user/.config/goose/config.yaml", "extensions:\n  memanto:\n    uri: https://example.org\n"),
+        (
+            "goose",
+            "global",
+            "user/.config/goose/config.yaml",
+            "extensions:\n  memanto:\n    uri: https://example.org\n",
+        ),
     ],
 )
 @pytest.mark.parametrize("meanwhile", [False, True])

@@ -45,7 +45,7 @@ _EDITS: Final[tuple[Edit, ...]] = (
         BEGIN, END, "\r\n", "\ufeff", "\x00", "'''", '"""', "\t", "# ", "9" * 400, "[" * 300,
     ),
     lead="{",
-    longest=20_000,
+    longest=8_000,
 )  # fmt: skip
 def settings_of_tools(text: str) -> None:
     """An edit adds what it should, or is refused; done twice it changes nothing, and taken back it leaves no trace."""

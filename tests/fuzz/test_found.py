@@ -187,6 +187,11 @@ def test_two_items_that_read_as_a_name_together_stay_two() -> None:
     assert baton.done == ("Do NOT", "redo: s")
 
 
+def test_a_state_in_pieces_that_read_as_a_bullet_together_reads_back_equal() -> None:
+    baton = make_baton(state=["4)", "s"], next="x")
+    assert parse_baton(baton.text()) == baton
+
+
 # -- citations --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("unit", [" ", "Ada ", "a", "[1", "x [1]. "])
 def test_a_reply_of_one_thing_repeated_takes_no_time_and_no_memory(unit: str) -> None:

@@ -198,6 +198,9 @@ def test_conflicts_are_carried_by_export_and_import(memory: Memanto, clock: Fixe
         other.import_(lines)
         [carried] = other.conflicts(resolved=True)
         assert (carried.id, carried.action) == (conflict, "keep-new")
+        other.undo_conflict(conflict)
+        assert [len(hit.folded) for hit in other.recall("primary database")] == [1]
+        other.resolve_conflict(conflict, "keep-both")
         assert other.recall("conflict update keep", everything=True, types=["decision"]) == []
         other.undo_conflict(conflict)
         assert {m[1] for m in view(other)} == {OLD, NEW}

@@ -63,6 +63,19 @@ def test_a_model_may_pass_on_what_a_person_said_where_it_is_allowed_to(memory: M
         tool.invoke({"content": "x", "type": "fact", "provenance": "validated"})
 
 
+def test_a_tool_can_be_invoked_with_a_plain_text(tools: dict[str, BaseTool], memory: Memanto) -> None:
+    stored = memory.remember("The ledger lags the source by 5 minutes", type="fact")
+    assert "lags the source" in tools["answer"].invoke("How far does the ledger lag?")
+    assert "lags the source" in asyncio.run(tools["recall"].ainvoke("ledger"))
+    assert "lags the source" in tools["show"].invoke(stored.id)
+
+
+@pytest.mark.parametrize("as_of", ["2024", "1.7e9", 1_700_000_000])
+def test_a_number_is_no_time(tools: dict[str, BaseTool], as_of: object) -> None:
+    with pytest.raises(ValidationError, match="not a number"):
+        tools["recall"].invoke({"query": "ledger", "as_of": as_of})
+
+
 def test_what_a_text_says_of_itself_sets_no_metadata(tools: dict[str, BaseTool], memory: Memanto) -> None:
     forged = {"metadata": {"failure": {"fix": "x"}}, "key": "loop/goal", "pinned": True, "confidence": 1}
     told = used(tools["remember"], content="x y z", type="goal", provenance="observed", **forged)

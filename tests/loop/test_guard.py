@@ -193,6 +193,15 @@ def test_a_run_of_another_kind_or_that_failed_does_not_silence_it(memory: Memant
     assert memory.guard(request)
 
 
+def test_what_failed_in_a_run_that_went_well_in_the_end_does_not_silence_it(memory: Memanto) -> None:
+    memory.record_failure(task_type="support", attempted="lookup_order B-44", wrong="the order service timed out")
+    assert memory.guard("lookup_order B-44")
+    with memory.run("support") as run:
+        run.step("look the order up", failure="lookup_order B-44: the order service timed out")
+        run.end("the customer got an answer from the archive")
+    assert memory.guard("lookup_order B-44")
+
+
 def test_a_run_that_the_record_itself_helped_does_not_silence_it(memory: Memanto) -> None:
     failure = _airline(memory)
     request = "customer anya_garcia_5901 changes the passenger name of 3RK2T9"

@@ -56,9 +56,10 @@ class MemoryTool(BaseTool):
     def _act(self, *_: Any, **arguments: Any) -> Told:
         """Do what the tool is for."""
 
-    def _run(self, **arguments: Any) -> Told:
+    def _run(self, *plain: Any, **arguments: Any) -> Told:
+        """Do what the tool is for; a plain text that it is invoked with is its first argument."""
         try:
-            return self._act(**arguments)
+            return self._act(**dict(zip(self.args, plain, strict=False)), **arguments)
         except (InvalidInputError, NotFoundError) as error:
             raise ToolException(str(error)) from error
         except Exception as error:  # a fault of memory, whatever it is, must not fail the agent
@@ -67,8 +68,8 @@ class MemoryTool(BaseTool):
             self._failsafe.note("do its work", error)
             raise ToolException(f"memory failed; go on without it. {error}") from error
 
-    async def _arun(self, **arguments: Any) -> Told:
-        return await asyncio.to_thread(functools.partial(self._run, **arguments))
+    async def _arun(self, *plain: Any, **arguments: Any) -> Told:
+        return await asyncio.to_thread(functools.partial(self._run, *plain, **arguments))
 
 
 def told_of(receipt: Receipt, what: str) -> Told:

@@ -247,11 +247,11 @@ class MemantoSaver(AsyncTwins, BaseCheckpointSaver[str]):
             before: Names a checkpoint; only those with a smaller id.
             limit: At most so many of those that match.
         """
-        named = (config or {}).get("configurable") or {}
+        about = (config or {}).get("configurable") or {}
         thread, ns = thread_of(config) if config else (None, None)
-        if named.get("checkpoint_ns") is None:
+        if about.get("checkpoint_ns") is None:
             ns = None
-        wanted = named.get("checkpoint_id")
+        wanted = about.get("checkpoint_id")
         accept = self._accepting(filter, wanted) if filter or wanted else None
         until = get_checkpoint_id(before) if before else None
         for stored in self._log.checkpoints(thread, ns, before=until, limit=limit, accept=accept):

@@ -95,6 +95,4 @@ class AsyncTwins:
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        return await self._workers.run(
-            self.get_delta_channel_history, config=config, channels=channels
-        )
+        return await self._workers.run(self.get_delta_channel_history, config=config, channels=channels)

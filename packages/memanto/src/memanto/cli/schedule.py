@@ -148,10 +148,15 @@ def _status_lines(
         yield "not enabled; `memanto schedule enable` turns it on"
     else:
         yield f"enabled by {here[0]} at {state.at}, next run {stamp(upcoming, session.zone)}"
-    last = state.last
-    if last is None:
+    if state.last is None:
         yield "it has not run yet"
-        return
+    else:
+        yield from _last_lines(session, state.last, paint)
+    if is_overdue(state, session.now, enabled=bool(here)):
+        yield f"{paint('warn', 'overdue')}: no run for more than two days"
+
+
+def _last_lines(session: Session, last: LastRun, paint: Palette) -> Iterator[str]:
     how = paint("good", "in order") if last.ok else paint("bad", "with problems")
     yield f"last run {stamp(last.at, session.zone)}, {last.seconds:.1f} s, {how}"
     for problem in last.problems:
@@ -166,8 +171,6 @@ def _status_lines(
         header, *body = columns(rows, indent="  ")
         yield paint("faint", header)
         yield from body
-    if is_overdue(state, session.now, enabled=bool(here)):
-        yield f"{paint('warn', 'overdue')}: no run for more than two days"
 
 
 # -- run --------------------------------------------------------------------------------------------
@@ -192,7 +195,7 @@ def run(session: Session) -> None:
         last = LastRun(at=begun, seconds=seconds, ok=not problems, problems=tuple(problems), agents=told)
         today = begun.astimezone(session.zone).date()
         write_state(home, replace(state, last=last, through={**state.through, **dict.fromkeys(told, today)}))
-    session.emit(last, lambda paint: _status_lines(session, replace(state, last=last), ["now"], None, paint))
+    session.emit(last, lambda paint: _last_lines(session, last, paint))
     if problems:
         raise typer.Exit(FAILED)
 

@@ -98,6 +98,8 @@ def record(journal: Journal, pairs: Sequence[Pair], *, actor: str) -> list[Confl
             open_now += [conflict] if conflict.is_open else []
             continue
         versions.append(_version(journal, head, pair, both, Decision(actor=actor, action=FOUND)))
+    if versions:  # first the mark that makes readers look, then what they find
+        journal.namespace.contest()
     stored = journal.log.append(versions) if versions else []
     return [*open_now, *(conflict_of(memory) for memory in stored if memory is not None)]
 

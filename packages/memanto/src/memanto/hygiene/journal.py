@@ -44,7 +44,7 @@ class Journal:
     """
 
     def __init__(self, namespace: Namespace) -> None:
-        self._namespace = namespace
+        self.namespace = namespace
         self._engine = namespace.engine
         self._name = namespace.name
         self.log = VersionLog(namespace)

@@ -119,7 +119,7 @@ def make_baton(**given: str | Iterable[str] | None) -> Baton:
     for name, value in given.items():
         items = (value,) if isinstance(value, str) else tuple(value or ())
         clean = [line for line in (_one_line(item) for item in items) if line]
-        values[name] = tuple(map(_unlike_label, clean)) if name in lists else " ".join(clean)
+        values[name] = tuple(map(_unlike_label, clean)) if name in lists else _one_line(" ".join(clean))
     return Baton(**values)  # type: ignore[arg-type]  # an unknown name is a TypeError, as for any call
 
 

@@ -46,6 +46,8 @@ class Rule:
     cause: str = ""
 
 
+FAILED_ON_THE_WAY: Final = "Failed on the way:"
+"""Opens the last part of the text that a run leaves: what went wrong in it."""
 _OPENING: Final = re.compile(
     r"^\s*(?:when(?:ever)?(?:\s+you\s+see)?|if|once|wenn|falls|sobald|quand|lorsque|lorsqu'|si|cuando)\s+",
     re.IGNORECASE,

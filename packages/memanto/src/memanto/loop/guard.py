@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from memanto.errors import InvalidInputError
 from memanto.loop import handoff
 from memanto.loop.baton import MAIN
-from memanto.loop.failures import FailureRecord, Rule, record_of, rule_of
+from memanto.loop.failures import FAILED_ON_THE_WAY, FailureRecord, Rule, record_of, rule_of
 from memanto.loop.fence import whole
 from memanto.loop.matching import Match, Rarity
 from memanto.loop.port import Verbs
@@ -184,7 +184,7 @@ def _matches(match: Match) -> bool:
 
 
 def _successes(verbs: Verbs, query: str, task_types: set[str]) -> list[tuple[Memory, frozenset[str]]]:
-    """Return runs of these kinds that went well and resemble the situation, with their words."""
+    """Return runs of these kinds that went well and resemble the situation, with the words of what went well."""
     found = verbs.recall(query, types=[MemoryType.EVENT], limit=SUCCESSES, words_only=True)
     runs = [
         one.memory
@@ -193,7 +193,10 @@ def _successes(verbs: Verbs, query: str, task_types: set[str]) -> list[tuple[Mem
         and _run(one.memory).get("state") == "success"
         and _run(one.memory).get("task_type") in task_types
     ]
-    return [(memory, terms(f"{memory.content} {_run(memory).get('goal', '')}")) for memory in runs]
+    went_well = [memory.content.partition(FAILED_ON_THE_WAY)[0] for memory in runs]
+    return [
+        (memory, terms(f"{text} {_run(memory).get('goal', '')}")) for memory, text in zip(runs, went_well, strict=True)
+    ]
 
 
 def _run(memory: Memory) -> Mapping[str, Any]:

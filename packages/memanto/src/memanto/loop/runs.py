@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from memanto.loop.failures import parse_rule
+from memanto.loop.failures import FAILED_ON_THE_WAY, parse_rule
 from memanto.loop.fence import neutralised
 from memanto.times import to_rfc3339
 
@@ -221,7 +221,7 @@ def closing_line(record: RunRecord, failures: Sequence[str]) -> str:
         parts.append(f"Concluded: {_sentence(record.conclusion)}")
     told = [_cut(neutralised(text)) for text in dict.fromkeys(failures)][:_TOLD_FAILURES]
     if told:
-        parts.append(f"Failed on the way: {_sentence('; '.join(told))}")
+        parts.append(f"{FAILED_ON_THE_WAY} {_sentence('; '.join(told))}")
     return " ".join([*parts, f"(run {record.id})"])
 
 

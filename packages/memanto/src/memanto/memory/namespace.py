@@ -41,6 +41,7 @@ class Meta:
         schema: Version of the schema that wrote it.
         ageing: Which half-lives rank its memories: since when (RFC 3339), and seconds by type, oldest first; empty
             while nobody chose any. Earlier ones stay, so that an earlier answer keeps its ranking.
+        contested: Whether a conflict was ever recorded, so that others need not look for one at each recall.
         token: Changes with every write of this point.
     """
 
@@ -50,6 +51,7 @@ class Meta:
     former: tuple[EmbedderIdentity, ...] = ()
     schema: int = SCHEMA_VERSION
     ageing: tuple[tuple[str, Mapping[str, float]], ...] = ()
+    contested: bool = False
     token: str | None = None
 
     def half_lives(self, as_of: datetime | None) -> dict[MemoryType, timedelta] | None:
@@ -113,6 +115,22 @@ class Namespace:
             raise VersionConflictError(f"the settings of agent {self.name!r} changed meanwhile", hint="try again")
         return self.meta()
 
+    def contest(self) -> None:
+        """Note that a conflict is recorded here; doing it again changes nothing.
+
+        Raises:
+            VersionConflictError: The describing point keeps changing.
+        """
+        for attempt in range(_ATTEMPTS):
+            meta = self.meta()
+            if meta.contested:
+                return
+            try:
+                self.update_meta(meta, contested=True)
+            except VersionConflictError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+
     # -- slots: which memory a key or a text belongs to ---------------------------------------------
     def slots(self, names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
         """Return `(memory id, token)` for those of the `(kind, name)` slots that are taken."""
@@ -165,6 +183,7 @@ def _encode_meta(meta: Meta) -> dict[str, Any]:
         "former": [dataclasses.asdict(identity) for identity in meta.former],
         "schema": meta.schema,
         "ageing": [[since, dict(spans)] for since, spans in meta.ageing],
+        "contested": meta.contested,
     }
     return {name: value for name, value in payload.items() if value}
 
@@ -196,6 +215,7 @@ def decode_meta(namespace: str, payload: Mapping[str, Any]) -> Meta:
             former=tuple(EmbedderIdentity(**identity) for identity in payload.get("former", ())),
             schema=schema,
             ageing=tuple((since, spans) for since, spans in payload.get("ageing", ())),
+            contested=bool(payload.get("contested", False)),
             token=payload.get("token"),
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -133,7 +133,8 @@ class Reader:
                 return [_recollection(item, owner(item.candidate.id).name, request.filter.as_of) for item in ranked]
 
             results = best(request.limit)
-            if self._folder is None or request.filter.everything:
+            contested = any(meta.contested for meta in metas)
+            if self._folder is None or request.filter.everything or not contested:
                 return results
             return self._folder(results, best, limit=request.limit, as_of=request.filter.as_of)
 

@@ -140,6 +140,8 @@ class _Importer:
                 )
             )
         with self._namespace.engine.hold(self._namespace.name):
+            if any("upkeep" in memory.metadata for memory in wanted):
+                self._namespace.contest()
             self.log.append(versions)
             for head in self.log.heads(memory.id for memory in wanted).values():
                 self._give_slots(head)
