@@ -240,7 +240,11 @@ def fence(text: str) -> None:
     inner = neutralised(text)
     assert len(inner) == len(text)
     assert neutralised(inner) == inner
-    assert all(a == b or (a in "<\uff1c\ufe64" and b == "\u2039") for a, b in zip(text, inner, strict=True))
+    swapped = {(a, b) for a, b in zip(text, inner, strict=True) if a != b}
+    assert all(
+        b == ("\u2039" if a in "<\uff1c\ufe64" else "\ufffd" if "\ud800" <= a <= "\udfff" else a) for a, b in swapped
+    )
+    inner.encode("utf-8")
     seen = "".join(c for c in inner if not _unseen(c)).lower().replace("\uff1c", "<").replace("\ufe64", "<")
     for opening in seen.split("<")[1:]:
         assert not opening.lstrip(" \t\r\n\f\v/\\").startswith((TAG, "memories")), ascii(inner)

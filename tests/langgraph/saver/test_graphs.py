@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import operator
 from collections.abc import Callable
+from threading import Event, Thread
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -251,3 +252,29 @@ def test_one_saver_serves_several_event_loops_one_after_the_other(edge_saver: Me
 
     results = [asyncio.run(step(number)) for number in range(3)]
     assert results[-1]["log"] == ["0", "1", "2"]
+
+
+def test_a_thread_may_be_copied_while_a_graph_writes_and_prunes_it(saver: MemantoSaver) -> None:
+    graph = StateGraph(State)
+    graph.add_node(
+        "work", lambda state: {"step": state.get("step", 0) + 1, "log": ["x" * 300 + str(state.get("step"))]}
+    )
+    graph.add_edge(START, "work")
+    graph.add_conditional_edges("work", lambda state: "work" if state["step"] % 10 else END)
+    compiled, enough = graph.compile(checkpointer=saver), Event()
+
+    def write() -> None:
+        while not enough.is_set():
+            compiled.invoke({"log": []}, config("busy"))
+            saver.prune(["busy"])
+
+    writer = Thread(target=write)
+    writer.start()
+    try:
+        for number in range(12):
+            saver.copy_thread("busy", f"copy {number}")
+            for one in saver.list(config(f"copy {number}")):
+                assert set(one.checkpoint["channel_values"]) <= set(one.checkpoint["channel_versions"])
+    finally:
+        enough.set()
+        writer.join()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from memanto.checkpoints.layout import Kind, Layout, kind_of, to_blob, to_checkpoint
 from memanto.checkpoints.retention import Plan, plan, removable, time_of
-from memanto.checkpoints.values import Checkpoint, Key, Pruned, ThreadInfo
+from memanto.checkpoints.values import Checkpoint, Pruned, ThreadInfo
 from memanto.engine.records import Record
 from memanto.errors import ConflictError, InvalidInputError
 from memanto.filters import AnyOf, Equals, Where
@@ -146,22 +146,22 @@ def _delete(records: Records, agent: str, thread: str, found: Mapping[str, Check
 
 # -- copying --------------------------------------------------------------------------------------------
 def copy(records: Records, agent: str, layout: Layout, source: str, target: str) -> None:
-    """Copy a thread, a part at a time: values first, so that no reader finds a checkpoint without them."""
+    """Copy a thread, a part at a time: values first, so that no reader finds a checkpoint without them.
+
+    What others write to the thread meanwhile may be in the copy, and what they delete may be missing.
+    """
     known = records.find(agent, Where((Equals("thread", source),)))
     refs: dict[str, str] = {}
-    for chunk in _chunks([one.id for one in known if kind_of(one) == "blob"], _CHUNK):
-        blobs = [to_blob(record) for record in records.collect(agent, chunk).records]
-        refs.update((blob.ref, layout.ref(target, blob.digest)) for blob in blobs)
-        records.write(agent, keep=[layout.of_blob(target, blob._replace(ref=refs[blob.ref])) for blob in blobs])
     for chunk in _chunks([one.id for one in known if kind_of(one) == "checkpoint"], _CHUNK):
         found = records.collect(agent, chunk)
-        keys: dict[str, Key] = {}
-        moved: list[Record] = []
-        for record in found.records:
-            one = _moved(to_checkpoint(record), target, refs)
-            keys[record.id] = one.key
-            moved.append(layout.of_checkpoint(one))
-        moved += (layout.moved_writes(part, keys[part.keys["of"]], refs) for part in found.parts)
+        blobs = [blob for blob in map(to_blob, found.shared) if blob.ref not in refs]
+        refs.update((blob.ref, layout.ref(target, blob.digest)) for blob in blobs)
+        records.write(agent, keep=[layout.of_blob(target, blob._replace(ref=refs[blob.ref])) for blob in blobs])
+        whole = [one for one in (*found.records, *found.parts) if refs.keys() >= set(one.head.get("refs", ()))]
+        kept = {one.id: _moved(to_checkpoint(one), target, refs) for one in whole if kind_of(one) == "checkpoint"}
+        moved = [layout.of_checkpoint(one) for one in kept.values()]
+        parts = [one for one in whole if one.keys.get("of") in kept]
+        moved += (layout.moved_writes(one, kept[one.keys["of"]].key, refs) for one in parts)
         records.write(agent, moved)
 
 
