@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -142,20 +143,20 @@ class Terminal:
             [sys.executable, "-c", code, *arguments], stdin=slave, stdout=slave, stderr=slave, env=environment
         )
         os.close(slave)
-        self.seen = ""
+        self._unread = ""
 
     def until(self, text: str) -> str:
-        """Read until a text has been shown, and return what was shown since the last call."""
-        shown = ""
-        while text not in shown:
+        """Read until a text has been shown, and return what was shown since the last call up to its end."""
+        while text not in self._unread:
+            ready, _, _ = select.select([self._master], [], [], 60)
             try:
-                piece = os.read(self._master, 4096).decode("utf-8", "replace")
+                piece = os.read(self._master, 4096).decode("utf-8", "replace") if ready else ""
             except OSError:  # the command ended
                 piece = ""
-            assert piece, f"{text!r} was not shown, but {shown!r}"
-            shown += piece
-        self.seen += shown
-        return shown
+            assert piece, f"{text!r} was not shown, but {self._unread!r}"
+            self._unread += piece
+        shown, _, self._unread = self._unread.partition(text)
+        return shown + text
 
     def say(self, keys: str) -> None:
         os.write(self._master, keys.encode())
