@@ -63,7 +63,7 @@ def test_a_script_decides_and_takes_back(cli: Cli) -> None:
     assert cli.recalled("database") == [NEW]
     assert cli.done("conflicts", "--resolved", "--json").json["conflicts"][0]["decision"]["reason"] == "moved"
     assert cli.done("conflicts", "--undo", found, "--json").json["action"] is None
-    assert sorted(cli.recalled("database")) == sorted([OLD, NEW])
+    assert sorted(cli.recalled("database", "--all")) == sorted([OLD, NEW])
 
 
 def test_all_of_a_kind_are_decided_at_once(cli: Cli) -> None:

@@ -87,13 +87,13 @@ def mix(store: str, theme: str, seed: str, dimension: str) -> None:
     rng = random.Random(f"{theme} {seed}")
     size = int(dimension)
     memory = opened(store, size)
-    lines = list(map(json.loads, memory.export()))[1:]
+    lines = [line for line in map(json.loads, memory.export()) if "upkeep" not in line.get("tags", ())][1:]
     ids = [line["id"] for line in lines if "retired_at" not in line and line.get("status") != "forgotten"]
     say(opened=True)
     number = 0
     while True:
         number += 1
-        text = f"{theme} {seed} text {number}"
+        text = f"{theme} {seed} text {number}."  # with an end, so that no text begins another
         verb = rng.choice(["write", "batch", "edit", "forget", *[theme] * 4]) if len(ids) > 3 else "write"
         match verb:
             case "write":
@@ -101,7 +101,7 @@ def mix(store: str, theme: str, seed: str, dimension: str) -> None:
                 ids = list(dict.fromkeys([*ids, receipt.id]))
                 say(id=receipt.id, version=receipt.version, content=text)
             case "batch":
-                drafts = [Draft(content=f"{text} part {part}") for part in range(5)]
+                drafts = [Draft(content=f"{text} Part {part}.") for part in range(5)]
                 for receipt, draft in zip(memory.remember_many(drafts), drafts, strict=True):
                     ids.append(receipt.id)
                     say(id=receipt.id, version=receipt.version, content=draft.content)

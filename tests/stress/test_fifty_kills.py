@@ -47,6 +47,7 @@ class Told:
         self.forgotten: dict[str, list[str]] = {}
         self.doubtful: set[str] = set()  # its process was killed while it forgot them
         self.kinds: set[str] = set()
+        self.ids: set[str] = set()
 
     def hear(self, lines: list[dict[str, Any]]) -> None:
         begun: set[str] = set()
@@ -60,14 +61,16 @@ class Told:
                 self.forgotten[gone] = [text for (one, _), text in self.versions.items() if one == gone]
                 self.versions = {key: text for key, text in self.versions.items() if key[0] != gone}
             elif "version" in line:
+                self.forgotten.pop(line["id"], None)  # its slot got another value
                 self.versions[line["id"], line["version"]] = line["content"]
+                self.ids.add(line["id"])
         self.doubtful |= begun
 
     def check(self, memory: Memanto, store: Path) -> None:
         found = check_sound(memory)
         erased = {one for one, these in found.items() if these[-1].get("status") == "forgotten"}
         assert set(self.forgotten) <= erased
-        assert erased <= set(self.forgotten) | self.doubtful
+        assert erased & self.ids <= set(self.forgotten) | self.doubtful  # records about them are erased with them
         for (one, version), text in self.versions.items():
             if one not in erased:
                 contents = {these["version"]: these["content"] for these in found[one]}

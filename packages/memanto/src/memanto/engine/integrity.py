@@ -34,6 +34,9 @@ _LARGE: Final = 16 << 20
 vectors. Summing them would cost each opening of 100,000 memories a third of a second."""
 _BLOCK: Final = 1 << 16
 _ZEROS: Final = bytes(_BLOCK)
+_REWRITTEN: Final = frozenset({"segment.json"})
+"""Sealed by its size alone: the engine writes it anew also when nothing but its count of operations changed, as when
+a process was killed between opening and its first write."""
 _UNSEALED: Final = frozenset({"tracker_journal.dat"})  # folded into its tracker by the next load, and removed
 
 
@@ -86,7 +89,7 @@ def _steady(value: Any) -> Any:
 def seal(folder: Path) -> Seal:
     """Return the seal of a closed shard."""
     return {
-        name: (size, None if size >= _LARGE else _file_sum(folder / name))
+        name: (size, None if size >= _LARGE or Path(name).name in _REWRITTEN else _file_sum(folder / name))
         for name, size in _sizes(folder)
         if Path(name).name not in _UNSEALED
     }

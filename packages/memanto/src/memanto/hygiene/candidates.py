@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memanto.hygiene.compare import Finding, compare, in_order
 from memanto.hygiene.conflict import (
@@ -28,11 +28,12 @@ FOUND = "find-conflict"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two memories with what was found between them."""
+    """Two memories with what was found between them, and their cosine where it is known."""
 
     older: Memory
     newer: Memory
     finding: Finding
+    cosine: float | None = None
 
 
 def judge(
@@ -52,7 +53,7 @@ def judge(
             older, newer = in_order(memory, other)
             finding = compare(older, newer)
             if finding is not None:
-                pairs.append(_ordered(log, Pair(older=older, newer=newer, finding=finding)))
+                pairs.append(_ordered(log, Pair(older=older, newer=newer, finding=finding, cosine=cosine)))
     return pairs
 
 
@@ -72,7 +73,7 @@ def _ordered(log: VersionLog, pair: Pair) -> Pair:
     if older.id == pair.older.id:
         return pair
     finding = compare(pair.newer, pair.older)
-    return pair if finding is None else Pair(older=pair.newer, newer=pair.older, finding=finding)
+    return pair if finding is None else replace(pair, older=pair.newer, newer=pair.older, finding=finding)
 
 
 def record(journal: Journal, pairs: Sequence[Pair], *, actor: str) -> list[Conflict]:

@@ -24,6 +24,7 @@ from memanto.hygiene.journal import Journal, value_of
 from memanto.hygiene.statements import read, sentence_about
 from memanto.hygiene.words import fold, telling, telling_stem, weight
 from memanto.memory.namespace import Meta, Namespace, vector_name
+from memanto.memory.remember import SIMILAR
 from memanto.memory.visibility import live
 from memanto.models import Decision, Memory
 from memanto.times import from_rfc3339, to_rfc3339
@@ -204,11 +205,15 @@ class Detector:
                 yield other.memory, float(one.vector @ other.vector) if measured else None  # type: ignore[operator]
 
     def _related(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """Return the pairs that the cross-encoder calls related, or all of them where it is not asked."""
+        """Return the pairs that are about the same for sure, or related by the cross-encoder where it is asked."""
         least = None if self._reranker is None else RELATED.get(self._reranker.name)
         if self._reranker is None or least is None:
             return list(pairs)
-        return [pair for pair in pairs if self._reranker.score(*_sentences(pair))[0] >= least]
+        return [
+            pair
+            for pair in pairs
+            if (pair.cosine or 0.0) >= SIMILAR or self._reranker.score(*_sentences(pair))[0] >= least
+        ]
 
 
 def _sentences(pair: Pair) -> tuple[str, list[str]]:

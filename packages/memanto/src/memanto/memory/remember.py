@@ -39,7 +39,7 @@ so this only points, it never merges."""
 Slots: TypeAlias = Mapping[tuple[str, str], tuple[str, str]]
 """Who has a slot, as `Namespace.slots` read it: `(memory id, token)` by `(kind, name)`."""
 
-NEIGHBOURS: Final = 9
+NEIGHBOURS: Final = 5
 """Memories by meaning that a new one, which is the nearest of them, is compared with."""
 
 _SIMILAR_BATCH: Final = 16
