@@ -227,6 +227,8 @@ def test_what_cites_a_demoted_memory_is_named(seeded: Memanto) -> None:
     retired = seeded.remember(f"An old summary of {claim}", type="learning").id
     seeded.expire(retired)
     seeded.remember("Nothing to do with it", type="fact")
+    seeded.remember(f"The importer is not slow because of {MARKER}", type="observation")
+    assert seeded.conflicts(), "upkeep has a record that names it, which does not cite it"
     seeded.quarantine(claim)
     assert {one.id for one in seeded.citing(claim)} == {by_text, by_short_id, by_metadata, retired}
     assert seeded.citing(by_text) == []

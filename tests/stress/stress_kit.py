@@ -64,10 +64,20 @@ class Workers:
         while len(lines) < after and (line := process.stdout.readline()):
             lines.append(line)
         time.sleep(rng.random() * 0.02)  # so that it dies at another point of its next call each time
+        return [*map(json.loads, lines), *self.kill(process)]
+
+    def kill(self, process: subprocess.Popen[str]) -> Lines:
+        """Kill a worker; return what it acknowledged beyond the lines that were read from it already.
+
+        Not by `communicate`, which reads from the pipe itself and misses what a `readline` has read ahead.
+        """
         process.kill()
-        rest, errors = process.communicate(timeout=60)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        rest, errors = process.stdout.read(), process.stderr.read()
+        process.wait(timeout=60)
         assert errors == ""
-        return [json.loads(line) for line in [*lines, *rest.splitlines(keepends=True)] if line.endswith("\n")]
+        return [json.loads(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")]
 
     def end(self) -> None:
         for process in self._running:

@@ -116,11 +116,7 @@ def test_a_process_killed_at_any_moment_loses_nothing_it_acknowledged(
         lines = [process.stdout.readline() for _ in range(1 + rng.randrange(MOST))]
         assert json.loads(lines[0]) == {"opened": True}
         time.sleep(rng.uniform(0, LATEST))
-        process.kill()
-        rest, errors = process.communicate(timeout=60)
-        assert errors == ""
-        whole = [line for line in [*lines, *rest.splitlines(keepends=True)] if line.endswith("\n")]
-        told.hear(list(map(json.loads, whole)))
+        told.hear([*map(json.loads, lines), *workers.kill(process)])
         memory, dimension = opened_with(store)
         try:
             told.check(memory, store)
