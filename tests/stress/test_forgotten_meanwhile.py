@@ -76,6 +76,17 @@ def test_what_is_changed_while_it_is_forgotten_is_forgotten_whole(
     assert places_of(["ledger lags", "ledger is early", "queue is full"], store) == []
 
 
+@pytest.mark.parametrize("limit", [1, 100])
+def test_what_is_forgotten_while_it_is_looked_for_is_not_found(
+    store: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    with handle(store) as memory, handle(store) as other:
+        gone = memory.remember("the ledger lags the source", type="fact").id
+        kept = memory.remember("the ledger lags a little", type="fact").id
+        after(memory, "search_lexical", 1, monkeypatch, lambda: other.forget(gone))
+        assert [hit.memory.id for hit in memory.recall("the ledger lags the source", limit=limit)] == [kept]
+
+
 def test_a_text_said_while_it_is_forgotten_is_there_when_the_receipt_says_so(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,7 +138,22 @@ def rank(
         fetch: Where candidates come without a payload: asked for the payloads of those that can still be among
             the best, since both factors are at most 1, or can be neighbours of one of the very best.
     """
-    fused = _Fused(dense, lexical, words_weight(dense, lexical, rule.terms))
+    while True:
+        try:
+            return _ranked(_Fused(dense, lexical, words_weight(dense, lexical, rule.terms)), rule, limit, fetch)
+        except _GoneError as gone:  # forgotten by another process since the search: as if they had not been found
+            dense, lexical = ([one for one in found if one.id not in gone.ids] for found in (dense, lexical))
+
+
+class _GoneError(Exception):
+    """Candidates without a payload that are in the store no more."""
+
+    def __init__(self, ids: set[UUID]) -> None:
+        super().__init__(f"{len(ids)} candidates are gone")
+        self.ids = ids
+
+
+def _ranked(fused: _Fused, rule: RankingRule, limit: int, fetch: Fetch | None) -> list[Ranked]:
     logits: dict[int, float] = {}
     first = max(limit, RERANK_POOL if rule.judge else 0)
     chosen: list[Ranked] = []
@@ -173,6 +188,8 @@ def _filled(items: list[Ranked], fetch: Fetch | None) -> list[Ranked]:
     missing = [item.candidate.id for item in items if not item.payload]
     if missing and fetch is not None:
         payloads = fetch(missing)
+        if gone := set(missing) - payloads.keys():
+            raise _GoneError(gone)
         for item in items:
             if not item.payload:
                 item.payload = payloads[item.candidate.id]
