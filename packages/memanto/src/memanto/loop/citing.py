@@ -6,6 +6,7 @@ import json
 from typing import Final
 
 from memanto.loop.port import Verbs
+from memanto.memory.visibility import is_upkeep
 from memanto.models import Memory, Status
 
 SHORT: Final = 18
@@ -23,7 +24,7 @@ def citing(verbs: Verbs, memory_id: str) -> list[Memory]:
     found = {str(json.loads(line).get("id", "")) for line in verbs.export() if name in line.replace(wanted, name)}
     heads = [verbs.show(one) for one in sorted(found - {wanted, ""})]
     named = [memory for memory in heads if memory.status is not Status.FORGOTTEN and _names(memory, name)]
-    named = [memory for memory in named if not (memory.part and "upkeep" in memory.metadata)]  # records about it
+    named = [memory for memory in named if not is_upkeep(memory)]
     return sorted(named, key=lambda one: (one.recorded_at, one.id), reverse=True)
 
 

@@ -167,3 +167,8 @@ def _attributes(query: RecallFilter) -> list[Condition]:
     if query.pinned:
         conditions.append(Equals("marks", "pinned"))
     return conditions
+
+
+def is_upkeep(memory: Memory) -> bool:
+    """Whether this is a record of upkeep, kept as a part of a memory that is never stored, not what anybody said."""
+    return memory.part > 0 and "upkeep" in memory.metadata

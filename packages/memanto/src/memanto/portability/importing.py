@@ -11,6 +11,7 @@ from memanto.memory.namespace import Namespace
 from memanto.memory.prepare import indexed_text
 from memanto.memory.spaces import Space
 from memanto.memory.versions import NewVersion, VersionLog
+from memanto.memory.visibility import is_upkeep
 from memanto.models import Memory, Status
 from memanto.portability.checking import read_versions
 
@@ -163,5 +164,5 @@ class _Importer:
 
 def _is_searched(memory: Memory) -> bool:
     """Whether a search may find it: not the parent of a split text, a tombstone, a run's step, or upkeep's record."""
-    is_kept_apart = memory.part > 0 and ("step" in memory.metadata or "upkeep" in memory.metadata)
+    is_kept_apart = is_upkeep(memory) or (memory.part > 0 and "step" in memory.metadata)
     return not memory.parts and memory.status is not Status.FORGOTTEN and not is_kept_apart
