@@ -6,10 +6,13 @@ import asyncio
 import logging
 import os
 import sys
+import threading
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
@@ -99,26 +102,31 @@ def test_a_blank_query_finds_nothing_and_a_very_long_one_is_cut(memory: Memanto)
     assert len(retriever.invoke("importer " * 5_000)) == 1
 
 
+class Waiting(HashEmbedder):
+    """Answers a query only once the event loop says that it is turning."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.turning = threading.Event(), threading.Event()
+
+    def embed_query(self, text: str) -> npt.NDArray[np.float32]:
+        self.asked.set()
+        assert self.turning.wait(60)
+        return super().embed_query(text)
+
+
 def test_an_asynchronous_memory_is_awaited_and_the_loop_goes_on() -> None:
-    async def main() -> list[int]:
-        async with AsyncMemanto("tester", store=InMemory(), embedder=HashEmbedder()) as memory:
+    async def main(embedder: Waiting) -> list[int]:
+        async with AsyncMemanto("tester", store=InMemory(), embedder=embedder) as memory:
             await memory.remember("The importer runs at 02:00", type="fact")
             retriever = MemantoRetriever(memory=memory)
-            ticks = 0
+            recalls = asyncio.gather(*(retriever.ainvoke("importer") for _ in range(10)))
+            await asyncio.sleep(0)
+            assert await asyncio.to_thread(embedder.asked.wait, 60)
+            embedder.turning.set()  # by the loop, while a recall waits for it in another thread
+            return [len(documents) for documents in await recalls]
 
-            async def tick() -> None:
-                nonlocal ticks
-                while True:
-                    ticks += 1
-                    await asyncio.sleep(0)
-
-            ticking = asyncio.create_task(tick())
-            found = await asyncio.gather(*(retriever.ainvoke("importer") for _ in range(10)))
-            ticking.cancel()
-            assert ticks > 10
-            return [len(documents) for documents in found]
-
-    assert asyncio.run(main()) == [1] * 10
+    assert asyncio.run(main(Waiting())) == [1] * 10
 
 
 def test_a_failing_memory_gives_nothing_is_told_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:

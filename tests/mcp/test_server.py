@@ -94,7 +94,14 @@ def test_a_project_cannot_break_or_change_the_server_by_its_env_file(
     served.close()
 
 
-PUBLIC = {"memanto", "memanto.errors", "memanto.models", "memanto.loop.fence", "memanto.loop.policy_prompt"}
+PUBLIC = {
+    "memanto",
+    "memanto.adapter",
+    "memanto.errors",
+    "memanto.models",
+    "memanto.loop.fence",
+    "memanto.loop.policy_prompt",
+}
 """What an adapter may import: names that are exported, errors, limits, and what puts memories before a model."""
 
 
