@@ -103,30 +103,29 @@ def test_a_blank_query_finds_nothing_and_a_very_long_one_is_cut(memory: Memanto)
 
 
 class Waiting(HashEmbedder):
-    """Answers a query only once the event loop says that it is turning."""
+    """Answers a query only once the event loop has said that it turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
-        self.asked, self.turning = threading.Event(), threading.Event()
+        self.loop, self.turned = loop, threading.Event()
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
-        self.asked.set()
-        assert self.turning.wait(60)
+        self.loop.call_soon_threadsafe(self.turned.set)
+        assert self.turned.wait(60)
         return super().embed_query(text)
 
 
 def test_an_asynchronous_memory_is_awaited_and_the_loop_goes_on() -> None:
-    async def main(embedder: Waiting) -> list[int]:
+    async def main() -> list[int]:
+        embedder = Waiting(asyncio.get_running_loop())
         async with AsyncMemanto("tester", store=InMemory(), embedder=embedder) as memory:
             await memory.remember("The importer runs at 02:00", type="fact")
             retriever = MemantoRetriever(memory=memory)
-            recalls = asyncio.gather(*(retriever.ainvoke("importer") for _ in range(10)))
-            await asyncio.sleep(0)
-            assert await asyncio.to_thread(embedder.asked.wait, 60)
-            embedder.turning.set()  # by the loop, while a recall waits for it in another thread
-            return [len(documents) for documents in await recalls]
+            embedder.turned.clear()
+            found = await asyncio.gather(*(retriever.ainvoke("importer") for _ in range(10)))
+            return [len(documents) for documents in found]
 
-    assert asyncio.run(main(Waiting())) == [1] * 10
+    assert asyncio.run(main()) == [1] * 10
 
 
 def test_a_failing_memory_gives_nothing_is_told_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:
