@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from memanto.embedding.port import Embedder
 
 _HINT = "Check the embedder: nothing was stored"
+_SMALL = 1e-100
+"""Length from which a vector's squares keep their digits."""
 
 
 def check_vectors(vectors: npt.ArrayLike, n: int, dimension: int) -> npt.NDArray[np.float32]:
@@ -32,6 +34,10 @@ def check_vectors(vectors: npt.ArrayLike, n: int, dimension: int) -> npt.NDArray
         raise EmbedderError(f"The embedder returned no array of numbers: {error}", hint=_HINT) from error
     if rows.shape != (n, dimension):
         raise EmbedderError(f"The embedder returned shape {rows.shape!r} instead of {(n, dimension)!r}", hint=_HINT)
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    if ((lengths > _SMALL) & (lengths < 1 / _SMALL)).all():  # then no entry is NaN or infinite either
+        usual: npt.NDArray[np.float64] = rows / lengths
+        return usual.astype(np.float32)
     if not np.isfinite(rows).all():
         raise EmbedderError("The embedder returned NaN or infinity", hint=_HINT)
     # Scaled by the largest entry first, so that squares neither overflow nor vanish.

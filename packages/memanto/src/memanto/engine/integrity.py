@@ -29,6 +29,7 @@ LOG_MARK: Final = "log_mark"
 """Written to one point to see that the engine carries out what its log numbers; see `Shard.touch`."""
 MEND_HINT: Final = "`memanto doctor --repair` mends what the store's log still holds; `memanto export` saves the rest"
 
+_encoded: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _LARGE: Final = 16 << 20
 """Bytes (apparent) from which a file is sealed by its size alone: pages of payloads, which carry sums, and of
 vectors. Summing them would cost each opening of 100,000 memories a third of a second."""
@@ -63,7 +64,7 @@ def without_sums(payload: dict[str, Any], point: object) -> dict[str, Any]:
 
 def payload_sum(payload: Mapping[str, Any]) -> str:
     """Return the CRC-32 of a payload, in hexadecimal."""
-    return f"{crc32(json.dumps(_steady(payload), sort_keys=True, separators=(',', ':')).encode()):08x}"
+    return f"{crc32(_encoded(_steady(payload)).encode()):08x}"
 
 
 def words_sum(words: SparseVector) -> str:
@@ -74,15 +75,11 @@ def words_sum(words: SparseVector) -> str:
 
 def _steady(value: Any) -> Any:
     """Return a JSON value with floats shortened: some come back from the engine a rounding apart."""
-    match value:
-        case float():
-            return f"{value:.6g}"
-        case dict():
-            return {name: _steady(item) for name, item in value.items()}
-        case list() | tuple():
-            return [_steady(item) for item in value]
-        case _:
-            return value
+    if isinstance(value, dict):  # every read of a memory comes by here, and most of what one holds is text
+        return {name: item if type(item) is str else _steady(item) for name, item in value.items()}
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return [_steady(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 # -- files ----------------------------------------------------------------------------------------------
