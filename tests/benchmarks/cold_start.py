@@ -46,6 +46,8 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "recall QUERY": ("recall", "which service rejects webhooks"),
     "remember TEXT": ("remember", "the ledger lags by {number} minutes", "--type", "fact"),
     "handoff show": ("handoff", "show"),
+    "guard TEXT": ("guard", "restart the worker of the billing service"),
+    "brief TASK": ("brief", "reconcile the ledger with the orders"),
     "doctor": ("doctor",),
 }
 

@@ -88,6 +88,9 @@ class EdgeStore:
         return list_namespaces(self._folder())
 
     def exists(self, namespace: str) -> bool:
+        known = self._leases.get(namespace)  # what is open exists, and each verb asks
+        if known is not None and known[0] is registry() and known[1].is_open:
+            return True
         return self._place(namespace).exists()
 
     def drop(self, namespace: str) -> None:
