@@ -29,7 +29,7 @@ QUICK: Final = (1_000, 10_000)
 LARGEST: Final = "MEMANTO_BENCH_LARGEST"
 """Environment variable: sizes above it are left out."""
 LARGEST_GRAPH: Final = "MEMANTO_BENCH_LARGEST_GRAPH"
-"""Environment variable: no graph is built above this size. The one of 100,000 takes minutes, of 300,000 half an hour."""
+"""Environment variable: no graph is built above this size; the one of 100,000 takes minutes, of 300,000 hours."""
 
 _CHUNK: Final = 500
 _LAST: Final = 5_000

@@ -11,7 +11,7 @@ import pytest
 from tests.docs.pages import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
-LONGEST = 60
+LONGEST = 80
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
