@@ -106,6 +106,12 @@ _MEMORIES: Final = ("Chroma", "LanceDB", "mem0, infer=False", "LangGraph InMemor
 _SYNCED: Final = ("Chroma", "mem0, infer=False", "qdrant-client, local", "FAISS flat + SQLite, synced")
 
 
+_FEW: Final = (
+    "The half holds 17 pairs. What is missed states its new value without naming the old one or a word of change, in a "
+    "turn of many sentences; see the page for what was tried."
+)
+
+
 def _survival(field: str) -> Callable[[Figures], float]:
     return lambda found: float(sum(run[field] for run in found["survival"]["arms"]["memory"].values()))
 
@@ -286,6 +292,25 @@ _FAST: Final = (
             ("memanto recall QUERY", "recall QUERY"),
         )
     ),
+    Row(
+        what="`memanto guard`, a whole process at 10,000, as a hook runs it",
+        suite="cold-start",
+        value=lambda found: float(found["commands"]["guard TEXT"]["wall_ms"]),
+        shown=_ms,
+        goal=400,
+        better="lower",
+    ),
+    *(
+        Row(
+            what=f"`{verb}` at 10,000 memories of talk, without embedding, p50",
+            suite="loop-speed",
+            value=lambda found, verb=verb: float(found["stores"]["talk"][verb]["p50_ms"]),  # type: ignore[misc]
+            shown=_ms,
+            goal=30,
+            better="lower",
+        )
+        for verb in ("brief", "guard")
+    ),
 )
 
 _BIG: Final = (
@@ -366,11 +391,102 @@ _GUARD: Final = tuple(
     )
 )
 
+_CLEAN: Final = (
+    *(
+        Row(
+            what=f"{pool}, the half not chosen on: {what}",
+            suite="conflicts",
+            value=lambda found, pool=pool, field=field: float(found["pairs"][pool]["reported on"][field]),  # type: ignore[misc]
+            shown=_percent,
+            goal=goal,
+            tried=tried,
+        )
+        for pool, what, field, goal, tried in (
+            ("SICK", "precision of contradictions", "precision", 0.95, ""),
+            ("SICK", "recall of contradictions", "recall", 0.80, ""),
+            ("ConflictQA", "precision", "precision", 0.99, ""),
+            ("ConflictQA", "recall", "recall", 0.93, ""),
+            ("BEAM contradictions", "F1", "f1", 0.60, ""),
+            ("LongMemEval updates", "F1", "f1", 0.60, _FEW),
+            ("BEAM updates", "F1", "f1", 0.60, _FEW),
+        )
+    ),
+    Row(
+        what="False alarms among unrelated pairs",
+        suite="conflicts",
+        value=lambda found: float(found["false alarms"]["behind the gate"] / found["false alarms"]["pairs"]),
+        shown=lambda value: f"{100 * value:.2f} %",
+        goal=0.001,
+        better="lower",
+    ),
+    Row(
+        what="`detect-conflicts` over 10,000 memories with the cross-encoder",
+        suite="conflicts",
+        value=lambda found: float(found["times"]["detection"]["seconds"]),
+        shown=_seconds,
+        goal=180,
+        better="lower",
+    ),
+    Row(
+        what="`daily-summary` of 2,000 memories",
+        suite="conflicts",
+        value=lambda found: float(found["times"]["summary"]["seconds"]),
+        shown=_seconds,
+        goal=5,
+        better="lower",
+    ),
+)
+
+_FRAMEWORKS: Final = (
+    Row(
+        what="LangGraph: steps per second, times SqliteSaver's",
+        suite="checkpointers",
+        value=lambda found: float(found["graph"]["MemantoSaver"]["ratio"]),
+        shown=lambda value: f"{value:.2f}x",
+        goal=1.4,
+    ),
+    Row(
+        what="LangGraph: bytes on disk per checkpoint, share of SqliteSaver's",
+        suite="checkpointers",
+        value=lambda found: float(
+            found["graph"]["MemantoSaver"]["bytes_per_checkpoint"]
+            / found["graph"]["SqliteSaver"]["bytes_per_checkpoint"]
+        ),
+        shown=lambda value: f"{value:.2f}x",
+        goal=0.5,
+        better="lower",
+    ),
+    Row(
+        what="LangGraph: the latest of 10,000 checkpoints, read again, times SqliteSaver's",
+        suite="checkpointers",
+        value=lambda found: float(
+            found["thread"]["MemantoSaver"]["10000"]["again_ms"] / found["thread"]["SqliteSaver"]["10000"]["again_ms"]
+        ),
+        shown=lambda value: f"{value:.2f}x",
+        goal=1.0,
+        better="lower",
+    ),
+)
+
+_LASTS: Final = (
+    Row(
+        what="Half an hour of four processes: what grew of memory, descriptors, threads, disk and log",
+        suite="soak",
+        value=lambda found: float(sum(not trend["flat"] for trend in found["trends"].values())),
+        shown=_count,
+        goal=0,
+        better="lower",
+    ),
+)
+
 _SECTIONS: Final[tuple[tuple[str, str, tuple[Row, ...]], ...]] = (
     ("How good", "What is found, and whether it is what holds.", _GOOD),
     ("How fast", "Milliseconds depend on the machine; compare the ratios.", _FAST),
     ("How big", "Vectors of 384 dimensions, one sentence each.", _BIG),
     ("What the loop gains", "Scripted agents, so that every figure can be repeated.", _LOOP + _GUARD),
+    ("How clean it stays", "Contradictions, updates and duplicates found without a language model.", _CLEAN),
+    ("Inside frameworks", "Beside what the framework brings, in one run.", _FRAMEWORKS),
+    ("How long it lasts", "Mixed use without a pause.", _LASTS),
 )
 
 _INTRO: Final = """\
@@ -399,6 +515,17 @@ _SURVIVES: Final = (
         "core/test_relay.py",
     ),
     ("eight threads or processes writing at once", "none lost, none double", "stress/test_concurrency.py"),
+    (
+        "disk full",
+        "refused before the engine can die; if it dies, everything acknowledged is there once space is freed",
+        "stress/test_disk_full.py",
+    ),
+    (
+        "a file of the store cut, changed or gone",
+        "a typed error, found by `doctor`; `export` and `doctor --repair` save what can be read",
+        "stress/test_damage.py",
+    ),
+    ("a clock that jumps or runs backwards", "times of recording still increase", "stress/test_clock.py"),
     ("`forget`", "a search through every byte of the store finds nothing", "stress/test_erasure.py"),
 )
 """Fault, what holds, and the test below `tests/` that shows it."""
