@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 HOME = tempfile.TemporaryDirectory()
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "ORT_DISABLE_TELEMETRY": "1"}
-os.environ["CREWAI_STORAGE_DIR"] = HOME.name
+os.environ["CREWAI_STORAGE_DIR"] = tempfile.tempdir = HOME.name
 
 from crewai import Agent, Crew, Task  # noqa: E402
 from crewai.llms.base_llm import BaseLLM  # noqa: E402
