@@ -28,7 +28,7 @@ def test_the_example_runs_offline_and_leaves_nothing_behind(example: Path, tmp_p
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout
-    # Neither memories of the user, nor temporary files, nor what a library keeps to itself; CrewAI makes a key of its own.
+    # Neither memories of the user, nor temporary files, nor what a library keeps to itself (CrewAI: a key).
     assert [path for place in places.values() for path in place.rglob("*") if not kept_by_crewai(path)] == []
 
 
