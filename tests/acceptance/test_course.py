@@ -315,8 +315,8 @@ def test_the_upkeep_of_the_course_is_done(
     name: str, course: Mapping[str, Outcome], cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daily = Daily()
-    monkeypatch.setattr("memanto.cli.timers.timers", lambda: [daily])
-    monkeypatch.setattr("memanto.cli.schedule.timers", lambda: [daily])
+    monkeypatch.setattr("memanto.cli.timers.timers", lambda home: [daily])
+    monkeypatch.setattr("memanto.cli.schedule.timers", lambda home: [daily])
     assert course["goal"].status == 0
     for arguments in UPKEEP[name]:
         outcome = cli.done(*arguments, "--agent", "nightly-reconciler", "--json")

@@ -151,6 +151,7 @@ def _times(bench: Bench, texts: Sequence[str], embedder: RememberingEmbedder | N
             "memories": found.examined,
             "compared": found.compared,
             "conflicts": len(found.conflicts),
+            "beyond": found.beyond,
             "judged": found.judged,
             "cpu seconds": round(time.process_time() - worked, 1),
             "seconds": round(time.perf_counter() - begun, 1),

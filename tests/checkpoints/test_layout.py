@@ -97,11 +97,11 @@ def test_agents_have_records_of_their_own() -> None:
     assert uuid.UUID(LAYOUT.ref("t", "d"))
 
 
-@pytest.mark.parametrize("field", ["thread", "run"])
-def test_a_key_that_utf8_cannot_hold_is_refused(field: str) -> None:
+@pytest.mark.parametrize("field", ["thread", "ns", "id", "run"])
+def test_an_id_that_utf8_cannot_hold_is_refused(field: str) -> None:
     bad = "x\ud800"
-    key = Key(bad, "", "i") if field == "thread" else KEY
-    with pytest.raises(InvalidInputError, match="cannot be stored exactly"):
+    key = KEY if field == "run" else KEY._replace(**{field: bad})
+    with pytest.raises(InvalidInputError, match="no text that UTF-8 can hold"):
         LAYOUT.of_checkpoint(Checkpoint(key, None, Packed("", ""), run=bad if field == "run" else None))
 
 

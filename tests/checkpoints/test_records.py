@@ -133,6 +133,14 @@ def test_a_record_brings_its_parts_and_what_all_of_them_need(records: Records) -
     assert sorted(numbers(list(found.shared))) == [11, 12, 13]
 
 
+def test_the_values_of_a_key_are_listed(records: Records) -> None:
+    assert records.values(AGENT, "thread") == []
+    records.write(AGENT, [record(1), record(2), record(3, thread="naïve\U0001f600"), record(4, thread="a", run="r")])
+    records.write("other", [record(5, thread="theirs")])
+    assert records.values(AGENT, "thread") == ["a", "naïve\U0001f600", "t"]
+    assert records.values(AGENT, "run") == ["r"]
+
+
 def test_deleting_is_by_id_and_by_condition(records: Records) -> None:
     records.write(AGENT, [record(n, of=key(n % 3)) for n in range(9)] + [record(50, thread="u")])
     records.delete(AGENT, [key(1), key(77)], Where((AnyOf("of", (key(0),)),)))

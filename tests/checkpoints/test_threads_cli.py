@@ -6,12 +6,14 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.acceptance.cli_kit import Cli
 
 from memanto import Embedded
 from memanto.checkpoints import Blob, Checkpoint, CheckpointLog, Key, Packed, Write
+from memanto.cli.session import Session
 
 NOW = datetime.now(UTC)
 
@@ -99,6 +101,115 @@ def test_a_thread_is_deleted_with_its_bytes(loop: Cli) -> None:
     assert loop("threads", "show", "old").status == 3
     kept = [path.read_bytes() for path in (loop.home / "checkpoints").rglob("*") if path.is_file()]
     assert [one for one in kept if b'"old"' in one or b"\x03old" in one] == []
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The questions that a person is asked, who says yes to each."""
+    questions: list[str] = []
+    monkeypatch.setattr(Session, "confirm", lambda _, question, **__: questions.append(question()))
+    return questions
+
+
+def test_deleting_an_agent_takes_its_threads_too_and_says_so(loop: Cli, asked: list[str]) -> None:
+    loop.done("agent", "create", "loop")
+    loop.done("remember", "The importer runs at night", "--type", "fact")
+    done = loop.done("agent", "delete", "loop", "--json").json
+    assert asked == ["Delete agent loop with 1 memory in 1 version and 2 threads of 33 checkpoints for good?"]
+    assert (done["memories"], done["threads"], done["checkpoints"]) == (1, 2, 33)
+    assert not (loop.home / "checkpoints" / "loop").exists()
+    assert loop.done("threads", "list", "--agent", "loop", "--json").json["threads"] == []
+    assert loop("agent", "delete", "loop", "--yes").status == 3
+
+
+def test_an_agent_that_has_only_threads_can_be_deleted(loop: Cli) -> None:
+    assert "2 threads of 33 checkpoints" in loop.done("agent", "delete", "loop", "--yes").out
+    assert loop.done("threads", "list", "--agent", "loop", "--json").json["threads"] == []
+
+
+def test_an_agent_without_threads_is_deleted_without_a_word_of_them(loop: Cli) -> None:
+    loop.done("agent", "create", "other")
+    assert "thread" not in loop.done("agent", "delete", "other", "--yes").out
+    assert len(loop.done("threads", "list", "--json").json["threads"]) == 2
+
+
+def test_status_shows_what_checkpoints_take_where_there_are_any(loop: Cli) -> None:
+    loop.done("agent", "create", "loop")
+    loop.done("agent", "create", "other")
+    assert "33 in 2 threads" in loop.done("status").out
+    shown = loop.done("status", "--json").json["checkpoints"]
+    assert (shown["threads"], shown["checkpoints"]) == (2, 33)
+    assert shown["bytes"] > 0
+    assert loop.done("status", "--agent", "other", "--json").json["checkpoints"] is None
+    assert "checkpoints" not in loop.done("status", "--agent", "other").out
+
+
+def test_looking_leaves_no_folder_of_checkpoints_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cli = Cli(tmp_path / "home", monkeypatch)
+    cli.done("agent", "create", "quiet")
+    cli.done("status")
+    cli("doctor")
+    cli.done("threads", "list")
+    cli.done("agent", "delete", "quiet", "--yes")
+    assert not (cli.home / "checkpoints").exists()
+
+
+def test_doctor_reads_every_checkpoint_of_every_agent(loop: Cli) -> None:
+    loop.done("agent", "create", "loop")
+    with CheckpointLog("second", store=Embedded(loop.home)) as log:
+        fill(log, "one", 1, age=0)
+    found = {one["detail"]: one["ok"] for one in checked(loop)}
+    assert [detail.split(";")[0].rsplit(",", 1)[0] for detail in found] == [
+        "loop: 33 in 2 threads",
+        "second: 1 in 1 thread",
+    ]
+    assert all(found.values())
+
+
+def test_doctor_looks_at_an_agent_that_has_only_threads_and_refuses_one_that_has_nothing(loop: Cli) -> None:
+    assert [one["ok"] for one in checked(loop)] == [True]
+    assert loop("doctor", "--agent", "nobody").status == 3
+
+
+def test_doctor_names_the_damaged_thread_which_can_be_deleted_then(loop: Cli) -> None:
+    loop.done("agent", "create", "loop")
+    change_a_letter(loop.home, "1f1ecd6a-0001-6ba4")
+    [first, *_] = checked(loop)
+    assert not first["ok"]
+    assert "not what was stored" in first["detail"]
+    assert "threads delete" in first["fix"]
+    assert "damaged" in loop.done("status").out
+    thread = next(one for one in ("old", "young") if f"thread '{one}'" in first["detail"])
+    assert "damaged" in loop.done("threads", "delete", thread, "--yes").out
+    assert all(one["ok"] for one in checked(loop))
+
+
+def test_an_agent_with_damaged_threads_can_be_deleted(loop: Cli, asked: list[str]) -> None:
+    change_a_letter(loop.home, "1f1ecd6a-0001-6ba4")
+    loop.done("agent", "delete", "loop")
+    assert "damaged checkpoints" in asked[0]
+    assert not (loop.home / "checkpoints" / "loop").exists()
+
+
+def checked(cli: Cli) -> list[dict[str, Any]]:
+    """Return what doctor says of checkpoints."""
+    return [one for one in cli("doctor", "--json").json["checks"] if one["name"] == "checkpoints"]
+
+
+def change_a_letter(home: Path, text: str) -> None:
+    """Change the last letter of a text in the payloads, where it stands first."""
+    [page] = (home / "checkpoints" / "loop").rglob("payload_storage/page_*.dat")
+    with page.open("r+b") as file:
+        file.seek(page.read_bytes().index(text.encode()) + len(text) - 1)
+        file.write(b"~")
+
+
+def test_several_threads_are_deleted_at_once(loop: Cli, asked: list[str]) -> None:
+    done = loop.done("threads", "delete", "old", "young", "--json").json
+    assert asked == ["Delete threads old, young with 33 checkpoints for good?"]
+    assert done["threads"] == [{"thread": "old", "checkpoints": 3}, {"thread": "young", "checkpoints": 30}]
+    assert loop.done("threads", "list", "--json").json["threads"] == []
 
 
 def test_what_is_wrong_is_said(loop: Cli) -> None:

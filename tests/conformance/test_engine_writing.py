@@ -123,6 +123,18 @@ def test_one_commit_may_hold_a_chain_of_versions(engine: Engine) -> None:
     assert engine.count("a", Where((Equals("status", "active"),))) == 1
 
 
+def test_a_chain_ends_where_somebody_else_was_first(engine: Engine) -> None:
+    fresh(engine, "a")
+    chain = [point("a", number) for number in range(4)]
+    add(engine, "a", chain[0], chain[1])
+    before = engine.get("a", [chain[0].id, chain[1].id])
+    apart = point("a", 9)
+    changes = [Change(chain[n], closes=chain[n - 1].id, closing={"status": "superseded"}) for n in (1, 2, 3)]
+    times = engine.commit("a", [*changes, Change(apart)])
+    assert [time is not None for time in times] == [False, False, False, True]
+    assert engine.get("a", [each.id for each in chain]) == before
+
+
 def test_an_import_keeps_its_own_times(engine: Engine) -> None:
     fresh(engine, "a")
     old = point("a", 1, recorded_at="2020-01-01T00:00:00.000000Z")

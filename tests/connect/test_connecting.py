@@ -516,6 +516,17 @@ def test_removing_asks_for_the_place_it_was_connected_in(user: User) -> None:
     assert user.files() == {}
 
 
+@pytest.mark.parametrize("arguments", [[], ["--print"], ["--global"]], ids=" ".join)
+def test_removing_what_is_not_connected_finds_nothing_as_elsewhere(arguments: list[str], user: User) -> None:
+    user.connect("codex")
+    before = user.files()
+    outcome = user.run("connect", "remove", "cursor", *arguments, "--json")
+    assert (outcome.status, outcome.error["code"]) == (3, "not_found")
+    assert "cursor is not connected here" in outcome.error["message"]
+    assert "memanto connect list" in outcome.error["hint"]
+    assert user.files() == before
+
+
 def test_connections_are_kept_apart_by_project(user: User) -> None:
     other = user.project.parent / "other"
     other.mkdir()

@@ -109,7 +109,7 @@ def test_help_names_each_command_with_a_sentence_that_is_not_cut(cli: Cli) -> No
     shown = cli.done("--help").out
     for name, *_ in commands():
         assert f"\n  {name} " in shown
-    assert "..." not in shown.split("Commands:")[1]
+    assert "..." not in shown.split("Start here:")[1]
 
 
 def test_completion_scripts_are_offered(cli: Cli) -> None:
@@ -299,11 +299,18 @@ def test_on_a_terminal_one_is_asked_and_stored_text_cannot_steer_it(loop: Cli) -
     assert loop.recalled() == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_on_a_terminal_standard_input_is_asked_for(loop: Cli) -> None:
+    seen = terminal(loop, "remember", "-", answer=b"typed by hand\n\x04")
+    assert b"reading standard input; Ctrl-D ends it" in seen.output
+    assert (seen.status, loop.recalled()) == (0, ["typed by hand"])
+
+
 def test_deleting_an_agent_needs_yes_and_says_how_much_went(loop: Cli) -> None:
     loop.remember("one")
     assert loop("agent", "delete", "loop").status == 2
     assert loop.recalled() == ["one"]
-    assert "1 memories" in loop.done("agent", "delete", "loop", "--yes").out
+    assert "1 memory" in loop.done("agent", "delete", "loop", "--yes").out
     assert loop("recall").status == 2  # nobody is active any more
 
 
@@ -316,8 +323,9 @@ def test_remembering_without_an_agent_exits_with_2_and_says_how_to_make_one(cli:
 
 def test_an_agent_that_does_not_exist_is_not_made_by_accident(loop: Cli) -> None:
     for arguments in (["remember", "x"], ["recall"], ["status"], ["agent", "show"], ["import", "-"]):
-        outcome = loop(*arguments, "--agent", "lop")
+        outcome = loop(*arguments, "--agent", "lop", stdin=b"{}")
         assert outcome.status == 3
+        assert "did you mean 'loop'?" in outcome.err
         assert "memanto agent create lop" in outcome.err
     assert [one["agent"]["id"] for one in loop.done("agent", "list", "--json").json["agents"]] == ["loop"]
 

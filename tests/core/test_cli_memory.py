@@ -169,7 +169,7 @@ def test_a_batch_is_an_array_or_lines(write: Callable[[object], str], loop: Cli)
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "no memory"),
+        ("", "standard input is empty"),
         ("[]", "no memory"),
         ("[1]", "memory 1"),
         ('{"content": "a"}\n{"content": }', "line 2"),

@@ -136,6 +136,16 @@ def test_a_named_value_goes_and_what_surrounds_it_stays(around: str, secret: str
     assert kinds == [kind]
 
 
+@pytest.mark.parametrize("lead", ["", "x" * 50, "\n" * 20, "pass key token ", "é ", "\u0130 ", "\u017f ", "\u0131 "])
+@pytest.mark.parametrize("name", ["db_password", "PRIMARY_ACCESS_KEY", "mot_de_passe", "Contraseña", "encryption-key"])
+def test_a_named_value_goes_whatever_stands_before_it(name: str, lead: str) -> None:
+    secret = some(24)
+    cleaned, kinds = redact(f'{lead}{name} = "{secret}" and so on')
+    assert secret not in cleaned
+    assert len(kinds) == 1
+    assert cleaned.startswith(f"{lead}{name} =")
+
+
 def test_several_secrets_in_one_line_all_go() -> None:
     text = f"curl -u admin:{PASSWORD} -H 'Authorization: Bearer {KEY}' 'https://x/?api_key={KEY}&password={PASSWORD}'"
     cleaned, kinds = redact(text)

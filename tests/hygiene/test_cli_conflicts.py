@@ -35,7 +35,7 @@ def conflict(cli: Cli) -> str:
 
 def test_an_empty_store_has_no_conflicts_and_says_so(cli: Cli) -> None:
     assert "no conflicts" in cli.done("conflicts").err
-    assert cli.done("conflicts", "--json").json == {"conflicts": [], "count": 0}
+    assert cli.done("conflicts", "--json").json == {"conflicts": [], "count": 0, "set_aside": 0}
     assert cli.done("detect-conflicts", "--json").json["examined"] == 0
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from memanto import Draft, Memanto, MemoryType
 from memanto.errors import InvalidInputError, NotFoundError
+from memanto.hygiene.candidates import OPEN_EACH
 from memanto.hygiene.conflict import ACTIONS
 from memanto.models import Status
 from memanto.testing import FixedClock
@@ -240,6 +241,25 @@ def test_an_interrupted_detection_goes_on_where_it_ended(memory: Memanto, monkey
     assert told == [(BATCH, BATCH + 5), (BATCH + 5, BATCH + 5)]
 
 
+def test_neighbours_found_at_once_are_those_found_one_by_one(
+    memory: Memanto, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    things = ("gateway", "ledger", "mirror", "beacon", "crane", "heron")
+    for value in (8000, 9000):
+        clock.advance(60)
+        memory.remember_many(
+            [Draft(content=f"The {thing} of billing listens on port {value}", type=MemoryType.FACT) for thing in things]
+            + [Draft(content=f"Remark {value + n} of many", type=MemoryType.FACT) for n in range(16)]
+        )
+    found = []
+    for least in (10**9, 1):
+        monkeypatch.setattr("memanto.hygiene.neighbours.MATRIX_FROM", least)
+        detection = memory.detect_conflicts(everything=True)
+        found.append((detection.compared, sorted((one.older, one.newer, one.kind) for one in detection.conflicts)))
+    assert found[0] == found[1]
+    assert len(found[0][1]) >= len(things)
+
+
 def test_detection_works_without_vectors(clock: FixedClock) -> None:
     from memanto import Server
 
@@ -278,3 +298,101 @@ def test_the_cross_encoder_is_a_second_gate(logit: float, found: int, clock: Fix
         detection = memory.detect_conflicts()
         assert (detection.judged, len(detection.conflicts)) == (True, found)
         assert len(memory.detect_conflicts(everything=True, rerank=False).conflicts) == 1
+
+
+# -- how many -------------------------------------------------------------------------------------
+def ports(memory: Memanto, clock: FixedClock, count: int) -> list[str]:
+    """Say the same setting with so many values, one after the other; return the ids."""
+    ids = []
+    for number in range(count):
+        clock.advance(60)
+        ids.append(memory.remember(f"The gateway of billing listens on port {8000 + number}", type="fact").id)
+    return ids
+
+
+def test_a_setting_that_changed_often_leaves_few_records_for_each_text_and_the_rest_is_counted(
+    memory: Memanto, clock: FixedClock
+) -> None:
+    ids = ports(memory, clock, 30)
+    found = memory.detect_conflicts(everything=True)
+    olders = [one.older for one in memory.conflicts()]
+    assert max(olders.count(i) for i in ids) == OPEN_EACH
+    assert len(olders) <= OPEN_EACH * len(ids)
+    assert found.beyond > len(ids)
+
+
+def test_a_receipt_names_also_what_found_no_room_with_the_conflict_to_decide_first(
+    memory: Memanto, clock: FixedClock
+) -> None:
+    ports(memory, clock, OPEN_EACH + 1)
+    clock.advance(60)
+    receipt = memory.remember("The gateway of billing listens on port 9000", type="fact")
+    open_now = {one.id: one for one in memory.conflicts()}
+    assert len(receipt.conflicts) == OPEN_EACH + 1
+    assert {note.id for note in receipt.conflicts} <= open_now.keys()
+    assert {note.other for note in receipt.conflicts if open_now[note.id].newer != receipt.id}
+
+
+def test_what_found_no_room_comes_up_when_the_older_statement_wins(memory: Memanto, clock: FixedClock) -> None:
+    """Whoever always keeps the old value has to hear of every newer one, and then of none."""
+    first, *others = ports(memory, clock, OPEN_EACH + 4)
+    memory.detect_conflicts()
+    decided = []
+    while mine := [one for one in memory.conflicts() if one.older == first]:
+        assert len(mine) <= OPEN_EACH
+        memory.resolve_conflict(mine[0].id, "keep-old")
+        decided.append(mine[0].newer)
+    assert sorted(decided) == sorted(others)
+    assert memory.conflicts() == []
+    assert memory.recall("gateway of billing")[0].memory.id == first
+
+
+# -- texts that were split --------------------------------------------------------------------------
+def long_text(sentence: str) -> str:
+    """Return a text that is stored in parts, with the sentence in one of the last."""
+    return " ".join([*(f"Remark {number} tells of the weather in town {number}." for number in range(280)), sentence])
+
+
+def test_a_sentence_deep_in_a_long_text_is_compared_and_the_whole_text_is_what_is_decided(
+    on_each_engine: Memanto, clock: FixedClock
+) -> None:
+    memory = on_each_engine
+    text = long_text("Retries are enabled in the billing worker of the Frankfurt region.")
+    older = memory.remember(text, type="fact")
+    assert older.part_ids
+    clock.advance(60)
+    newer = memory.remember("Retries are disabled in the billing worker of the Frankfurt region", type="fact")
+    assert memory.detect_conflicts().examined == 2
+    [conflict] = memory.conflicts()
+    assert {conflict.older, conflict.newer} == {older.id, newer.id}
+    assert memory.conflict(conflict.id)[1].content == text
+    query = "retries in the billing worker of the Frankfurt region"
+    shown = {hit.memory.parent_id or hit.memory.id: hit.conflicts for hit in memory.recall(query, limit=2)}
+    assert shown == {older.id: (conflict.id,), newer.id: (conflict.id,)}
+
+    memory.resolve_conflict(conflict.id, "keep-new")
+    assert memory.recall("billing worker Frankfurt retries", limit=1)[0].memory.id == newer.id
+    assert not [hit for hit in memory.recall(query, limit=100) if hit.memory.parent_id == older.id]
+    memory.undo_conflict(conflict.id)
+    assert memory.show(older.id).content == text
+    assert [hit for hit in memory.recall(query, limit=100) if hit.memory.parent_id == older.id]
+
+
+def test_an_outdated_sentence_marks_the_part_of_a_long_text_and_does_not_hide_it(
+    memory: Memanto, clock: FixedClock
+) -> None:
+    older = memory.remember(long_text("The primary database of the orders service is Postgres."), type="fact")
+    clock.advance(60)
+    memory.remember("The primary database of the orders service is now MySQL", type="fact")
+    memory.detect_conflicts()
+    [conflict] = memory.conflicts()
+    assert conflict.kind.value == "update"
+    [part, *_] = [hit for hit in memory.recall("primary database of orders") if hit.memory.parent_id == older.id]
+    assert part.conflicts == (conflict.id,)
+
+
+def test_lineage_counts_memories_and_not_the_records_of_upkeep_or_parts(memory: Memanto, clock: FixedClock) -> None:
+    two(memory, clock)
+    memory.remember(long_text("The end."), type="fact")
+    [lineage] = [check for check in memory.doctor() if check.name == "lineage"]
+    assert lineage.detail.startswith("3 memories")

@@ -24,12 +24,36 @@ def test_runs_that_used_a_memory_move_its_confidence_by_the_rule(memory: Memanto
     for success in (True, True, False):
         clock.advance(60)
         work(memory, used, success=success)
+    assert memory.show(used).confidence == posterior(0.8, 1, 0)  # of the first run, when it ended
+    clock.advance(timedelta(days=1))
     [learned] = memory.learn()
     assert learned.after == posterior(0.8, 2, 0.5) == pytest.approx((0.8 * 4 + 2) / 6.5, abs=1e-6)
     assert memory.show(used).confidence == learned.after
     last = memory.history(used)[-1]
     assert last.decision is not None
-    assert last.decision.reason == "learned: 1 failed run that used it"
+    assert last.decision.reason == "learned: 2 successful runs that used it; 1 failed run that used it"
+
+
+def test_many_runs_in_a_week_leave_one_version_a_day(memory: Memanto, clock: FixedClock) -> None:
+    used = memory.remember("Wait five minutes before pulling", type="learning").id
+    for number in range(28):
+        clock.advance(timedelta(hours=6))
+        work(memory, used, success=number % 3 > 0)
+        memory.learn()
+    clock.advance(timedelta(days=1))
+    memory.learn()
+    days = [version.recorded_at.date() for version in memory.history(used)[1:]]
+    assert len(days) == len(set(days))
+    assert memory.show(used).confidence == posterior(0.8, 18, 5)
+
+
+def test_what_a_run_credited_and_what_upkeep_counts_are_one_tally(memory: Memanto, clock: FixedClock) -> None:
+    used = memory.remember("Wait five minutes before pulling", type="learning").id
+    clock.advance(60)
+    work(memory, used, success=True)
+    clock.advance(timedelta(days=1))
+    assert memory.learn() == []
+    assert memory.show(used).version == 2
 
 
 def test_learning_is_at_most_one_version_a_day_and_counts_nothing_twice(memory: Memanto, clock: FixedClock) -> None:

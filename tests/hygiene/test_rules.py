@@ -14,6 +14,9 @@ CONFLICTS = [
     ("negation", "The deploy step requires approval", "The deploy step does not require approval"),
     ("negation", "Feature flags are stored in LaunchDarkly", "Feature flags are no longer stored in LaunchDarkly"),
     ("negation", "Never deploy on Fridays", "Deploy on Fridays is fine"),
+    ("negation", "Never write to the shop database", "The nightly job writes to the shop database"),
+    ("negation", "Agents must never write to the shop database", "Agents write their notes to the shop database"),
+    ("negation", "I have never written any Flask routes", "I have written five Flask routes so far"),
     ("negation", "Der Server steht in Berlin", "Der Server steht nicht in Berlin"),
     ("opposite", "Retries are enabled", "Retries are disabled"),
     ("opposite", "The cache is stable", "The cache is unstable"),
@@ -23,6 +26,9 @@ CONFLICTS = [
     ("value", "Payments service owner: Alice", "Payments service owner: Bob"),
     ("value", "Main API schema lives at docs/api.yaml", "Main API schema lives at spec/openapi.yaml"),
     ("value", "The user lives in Berlin", "The user moved to Munich"),
+    ("value", "Let us visit my brother Tom who recently moved to Lyon", "My brother Tom has just moved back to Nantes"),
+    ("number", "I have spent around 5-6 hours on the ocean sculpture", "I put 10-12 hours into the ocean sculpture"),
+    ("date", "The first sprint has a deadline of April 1", "The new sprint has a deadline of April 5"),
     ("number", "Ledger pulls lag the source by 5 minutes", "Ledger pulls lag the source by 15 minutes"),
     ("number", "The staging server runs on port 8080", "The staging server runs on port 9090"),
     ("number", "Rooms cost $120 a night at the Harbour", "Rooms cost $150 a night at the Harbour"),
@@ -41,8 +47,23 @@ SIDE_BY_SIDE = [
     ("The team uses Slack", "The team uses Jira"),
     ("The user likes tea", "The user likes coffee"),
     ("Do not deploy without a backup", "Take a backup before each deploy"),
+    ("Never write to the shop database", "The shop database is PostgreSQL 16 behind PgBouncer"),
+    ("Please never write to the shop database", "The shop database is on port 5432 of the db host"),
+    ("Agents must never write to the shop database", "The shop database holds the orders"),
+    ("The shop database must never be written to", "Orders are in the shop database"),
+    ("Nobody may ever write to the shop database", "The shop database is PostgreSQL 16"),
+    ("You should never restart the billing worker", "The billing worker sends the invoices"),
+    ("I have never apologised for forgetting the anniversary", "I am sorry about forgetting the anniversary"),
+    ("Don't ever touch the release branch", "The release branch is cut every second Monday"),
     ("No brown dog runs", "A dog runs"),
     ("Anna: thanks for the idea", "Anna: good morning to you"),
+    (
+        "SESSION HANDOFF | Goal: reason codes | Done: the parser",
+        "SESSION HANDOFF | Goal: second region | Done: peering",
+    ),
+    ("The checklist on page 3 is the one to follow", "SESSION HANDOFF | Goal: cut-over | Next: checklist on page 4"),
+    ("Use the formula \\( a_n = 4 n \\) for long sequences", "Use the formula \\( a_n = 7 n \\) for long sequences"),
+    ("We prove it for r = 2 and any n", "We prove it for r = 6 and any n"),
     ("", "The cache is warm"),
     ("¡¿…", "🙂"),
 ]
@@ -91,6 +112,14 @@ def test_code_between_fences_states_nothing() -> None:
     assert compare_texts(f"See the sample.\n{code}", f"Look at this.\n{code.replace('8080', '9090')}") is None
 
 
+def test_the_same_words_around_other_code_or_formulas_are_no_duplicate() -> None:
+    prose = "Start the gateway of the billing service like this"
+    assert compare_texts(f"{prose}:\n```\nrun --port 8080\n```", f"{prose}:\n```\nrun --port 9090\n```") is None
+    same = compare_texts(f"{prose}:\n```\nrun --port 8080\n```", f"{prose}\n```\nrun --port 8080\n```")
+    assert same is not None
+    assert same.kind is Kind.DUPLICATE
+
+
 @pytest.mark.parametrize(
     "forms", ["complete completes completed completing", "try tries tried trying", "go goes went gone", "box boxes"]
 )
@@ -132,7 +161,8 @@ def test_what_its_writers_keep_apart_is_not_compared() -> None:
         (event, memory(NEW, kind=MemoryType.EVENT, at=NOON + timedelta(days=1))),
         (event, memory(NEW, kind=MemoryType.EVENT, run_id="r2")),
         (event, memory(NEW)),
-        (memory(OLD, parent_id="x", part=1), memory(NEW)),
+        (memory(OLD, parent_id="x", part=1), memory(NEW, parent_id="x", part=2)),
+        (memory(OLD, parts=2), memory(NEW)),
         (memory(f"SESSION HANDOFF | {OLD}", kind=MemoryType.CONTEXT), memory(NEW, kind=MemoryType.CONTEXT)),
     ]
     assert [compare(*pair) for pair in apart] == [None] * len(apart)

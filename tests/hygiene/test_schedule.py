@@ -7,7 +7,7 @@ import plistlib
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from datetime import time as time_of_day
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.acceptance.cli_kit import Cli
 
 from memanto.cli import timers
 from memanto.cli.schedule_state import LastRun, only_one, read_state, write_state
-from memanto.cli.timers import MARK, Cron, Job, Launchd, Systemd, WindowsTask
+from memanto.cli.timers import MARK, Cron, Job, Launchd, Systemd, WindowsTask, home_of
 from memanto.times import utc_now
 
 OLD, NEW = "The primary database is Postgres", "The primary database is now MySQL"
@@ -50,8 +50,8 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.setenv("FAKE_TABLE", str(tmp_path / "table"))
     monkeypatch.setattr(timers, "_daemon_runs", lambda names: True)
-    monkeypatch.setattr(timers, "timers", lambda: [Cron()])
-    monkeypatch.setattr("memanto.cli.schedule.timers", lambda: [Cron()])
+    monkeypatch.setattr(timers, "timers", lambda home: [Cron(home)])
+    monkeypatch.setattr("memanto.cli.schedule.timers", lambda home: [Cron(home)])
     return tmp_path / "table"
 
 
@@ -97,7 +97,7 @@ def test_the_line_runs_upkeep_on_this_store_by_this_python(cli: Cli, table: Path
 
 
 def test_where_no_scheduler_runs_the_line_to_add_is_told(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timers, "timers", list)
+    monkeypatch.setattr(timers, "timers", lambda home: [])
     outcome = cli("schedule", "enable", "--json")
     assert outcome.status == 2
     assert "no scheduler runs here" in outcome.error["message"]
@@ -110,11 +110,16 @@ def test_a_time_or_scheduler_that_does_not_exist_is_refused(arguments: list[str]
     assert cli("schedule", "enable", *arguments).status == 2
 
 
+def home_in(folder: Path) -> Path:
+    """Return a folder whose name holds what shells and schedulers read specially."""
+    return folder / '100% "mine" $HOME # it\'s'
+
+
 def job(folder: Path) -> Job:
     return Job(
         command=("/opt/my python/bin/python", "-m", "memanto.cli", "schedule", "run"),
         at=time_of_day(6, 5),
-        environment={"MEMANTO_HOME": f'{folder}/100% "mine" $HOME'},
+        environment={"MEMANTO_HOME": str(home_in(folder))},
         log=folder / "log",
     )
 
@@ -122,17 +127,18 @@ def job(folder: Path) -> Job:
 def test_what_shells_and_schedulers_read_specially_is_escaped(tmp_path: Path) -> None:
     line = job(tmp_path).cron_line
     assert "100\\% " in line
+    assert home_of(line) == home_in(tmp_path)
     assert "'/opt/my python/bin/python'" in line
-    service, timer = Systemd(tmp_path).units(job(tmp_path))
+    service, timer = Systemd(home_in(tmp_path), tmp_path).units(job(tmp_path))
     assert "100%% " in service
     assert "$$HOME" in service
     assert "OnCalendar=*-*-* 06:05:00" in timer
     assert "Persistent=true" in timer
-    told = plistlib.loads(Launchd(tmp_path).plist(job(tmp_path)))
+    told = plistlib.loads(Launchd(home_in(tmp_path), tmp_path).plist(job(tmp_path)))
     assert told["StartCalendarInterval"] == {"Hour": 6, "Minute": 5}
-    assert told["EnvironmentVariables"]["MEMANTO_HOME"] == f'{tmp_path}/100% "mine" $HOME'
+    assert told["EnvironmentVariables"]["MEMANTO_HOME"] == str(home_in(tmp_path))
     assert told["ProgramArguments"][0] == "/opt/my python/bin/python"
-    assert "MEMANTO_HOME" in WindowsTask().action(job(tmp_path))
+    assert "MEMANTO_HOME" in WindowsTask(home_in(tmp_path)).action(job(tmp_path))
 
 
 @posix
@@ -141,13 +147,81 @@ def test_systemd_installs_and_removes_its_two_units(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(
         timers, "_run", lambda command, stdin=None: told.append(tuple(command)) or subprocess.CompletedProcess([], 0)
     )
-    timer = Systemd(tmp_path / "user")
+    timer = Systemd(tmp_path, tmp_path / "user")
     timer.install(job(tmp_path))
     assert timer.installed()
-    assert told[-1] == ("systemctl", "--user", "enable", "--now", f"{MARK}.timer")
+    [unit] = (tmp_path / "user").glob(f"{MARK}-*.timer")
+    assert told[-1] == ("systemctl", "--user", "enable", "--now", unit.name)
     assert timer.remove()
     assert list((tmp_path / "user").iterdir()) == []
     assert not timer.remove()
+
+
+# -- several stores ---------------------------------------------------------------------------------
+@posix
+def test_each_store_has_its_own_line_in_the_crontab(cli: Cli, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli.done("schedule", "enable", "--at", "01:00")
+    other = Cli(cli.home.parent / "other home", monkeypatch)
+    other.done("agent", "create", "tester")
+    assert not other.done("schedule", "status", "--json").json["enabled"]
+    other.done("schedule", "enable", "--at", "02:00")
+    lines = table.read_text("utf-8").splitlines()
+    assert [home_of(line) for line in lines] == [cli.home.resolve(), other.home.resolve()]
+    assert other.done("schedule", "disable", "--json").json["removed"] == ["cron"]
+    assert table.read_text("utf-8").splitlines() == lines[:1]
+    assert "nothing was enabled" in other.done("schedule", "disable").out
+    assert Cron(cli.home).installed()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "5 4 * * * backup --all % # nightly",
+        f"5 4 * * * memanto schedule run # {MARK}",  # written by hand: of which store, nobody can tell
+        f"#5 4 * * * MEMANTO_HOME=/home/me/store memanto schedule run # {MARK}",
+        f"5 4 * * * MEMANTO_HOME='/home/me memanto schedule run # {MARK}",
+    ],
+)
+def test_a_line_that_is_not_a_running_schedule_of_a_store_is_nobodys(line: str) -> None:
+    assert home_of(line) is None
+
+
+class FakeScheduler:
+    """Stands for `launchctl` and `schtasks`: remembers which names were created."""
+
+    def __init__(self) -> None:
+        self.tasks: set[str] = set()
+
+    def __call__(self, command: Sequence[str], *, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        status = 0
+        if "/Create" in command:
+            self.tasks.add(command[command.index("/TN") + 1])
+        elif command[0] == "schtasks":
+            name = command[command.index("/TN") + 1]
+            status = 0 if name in self.tasks else 1
+            if "/Delete" in command:
+                self.tasks.discard(name)
+        return subprocess.CompletedProcess(command, status, "", "")
+
+
+@pytest.mark.parametrize("kind", ["systemd", "launchd", "windows-task"])
+def test_a_job_of_another_store_is_neither_found_nor_removed(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timers, "_run", FakeScheduler())
+    monkeypatch.setattr(timers.shutil, "which", lambda name: name)
+    folder = tmp_path / "jobs"
+    make = {
+        "systemd": lambda home: Systemd(home, folder),
+        "launchd": lambda home: Launchd(home, folder),
+        "windows-task": WindowsTask,
+    }[kind]
+    mine, theirs = make(tmp_path / "mine"), make(tmp_path / "theirs")
+    mine.install(job(tmp_path))
+    assert (mine.installed(), theirs.installed(), theirs.remove()) == (True, False, False)
+    theirs.install(job(tmp_path))
+    assert mine.remove()
+    assert (mine.installed(), theirs.installed()) == (False, True)
 
 
 # -- running ----------------------------------------------------------------------------------------
@@ -241,28 +315,47 @@ def test_a_state_that_cannot_be_read_is_named(cli: Cli) -> None:
 
 
 # -- Debian's cron ----------------------------------------------------------------------------------
-def _why_no_cron() -> str:
+def _without_leftovers() -> None:
+    """Remove the lines that a test which was killed has left: their stores are gone."""
+    listed = subprocess.run(["crontab", "-l"], capture_output=True, text=True, check=False)
+    lines = listed.stdout.splitlines() if listed.returncode == 0 else []
+    kept = [line for line in lines if (home := home_of(line)) is None or home.exists()]
+    if kept != lines:
+        subprocess.run(["crontab", "-"], input="".join(f"{line}\n" for line in kept), text=True, check=True)
+
+
+@pytest.fixture
+def cron() -> Iterator[None]:
+    """Debian's cron, which runs while the test does; skips where it cannot."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return "starting cron takes root"
+        pytest.skip("starting cron takes root")
     if shutil.which("cron") is None or shutil.which("crontab") is None:
-        return "cron is not installed"
-    return "a schedule is enabled on this machine" if Cron().installed() else ""
+        pytest.skip("cron is not installed")
+    _without_leftovers()
+    if timers._daemon_runs(("cron", "crond")):
+        yield
+        return
+    listed = subprocess.run(["crontab", "-l"], capture_output=True, text=True, check=False)
+    if any(line.strip() and not line.startswith("#") for line in listed.stdout.splitlines()):
+        pytest.skip("starting cron would run what else is in the crontab")
+    daemon = subprocess.Popen(["cron", "-f"])
+    yield
+    daemon.terminate()
+    daemon.wait(timeout=10)
 
 
 @pytest.mark.slow
-def test_cron_itself_runs_upkeep_at_the_minute(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cron_itself_runs_upkeep_at_the_minute(cron: None, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Installed for the next minute, run by the daemon, and its result read: waits up to that minute."""
-    if reason := _why_no_cron():
-        pytest.skip(reason)
     cli.remember(OLD, "--type", "fact")
     cli.remember(NEW, "--type", "fact")
-    started = None if timers._daemon_runs(("cron", "crond")) else subprocess.Popen(["cron", "-f"])
     monkeypatch.setenv("MEMANTO_OFFLINE", "1")
     try:
         local = datetime.now().astimezone()  # cron reads the machine's clock, not TZ
         minute = local + timedelta(minutes=1 if local.second < 50 else 2)
         cli.done("schedule", "enable", "--by", "cron", "--at", f"{minute:%H:%M}")
-        assert subprocess.run(["crontab", "-l"], capture_output=True, text=True, check=True).stdout.count(MARK) == 1
+        listed = subprocess.run(["crontab", "-l"], capture_output=True, text=True, check=True).stdout
+        assert [home_of(line) for line in listed.splitlines() if MARK in line].count(cli.home.resolve()) == 1
         deadline = time.monotonic() + 180
         while read_state(cli.home).last is None and time.monotonic() < deadline:
             time.sleep(0.5)
@@ -275,7 +368,4 @@ def test_cron_itself_runs_upkeep_at_the_minute(cli: Cli, monkeypatch: pytest.Mon
         assert told["problems"] == []
     finally:
         cli.done("schedule", "disable")
-        if started is not None:
-            started.terminate()
-            started.wait(timeout=10)
-    assert not Cron().installed()
+    assert not Cron(cli.home).installed()

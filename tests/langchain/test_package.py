@@ -24,8 +24,10 @@ def loaded_by(statement: str) -> set[str]:
 
 SOURCES = sorted(Path(langchain_memanto.__file__).parent.glob("*.py"))
 PUBLIC = {
-    "memanto", "memanto.adapter", "memanto.errors", "memanto.models", "memanto.llm.port", "memanto.loop.fence",
-    "memanto.loop.citations", "memanto.loop.answer_conflict",
+    "memanto", "memanto.adapter", "memanto.adapter_results", "memanto.errors", "memanto.models", "memanto.llm.port",
+    "memanto.loop.fence",
+    "memanto.loop.citations", "memanto.toolkit", "memanto.toolkit.arguments", "memanto.toolkit.reading",
+    "memanto.toolkit.writing",
 }  # fmt: skip
 ENGINES = {"qdrant_client", "qdrant_edge", "fastembed", "onnxruntime", "numpy"}
 

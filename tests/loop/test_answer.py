@@ -214,7 +214,7 @@ def test_a_budget_is_kept_and_what_does_not_fit_is_told(ledger: Ledger) -> None:
     assert quotes(answer) == [GOAL]
     assert sum(tokens(one.quote) for one in answer.citations) <= tokens(GOAL)
     assert "no room in the budget" in answer.text
-    assert "1 more memories did not fit the budget" in answer.notes
+    assert "1 more memory did not fit the budget" in answer.notes
     assert answer.missing == ()
 
 

@@ -32,6 +32,9 @@ def record(number: int, *, arm: str = "memory", task_type: str = "pull", **field
         "arm": arm,
         "state": "success",
         "started_at": START + timedelta(hours=number),
+        "tool_calls": 0,
+        "tokens": 0,
+        "cost": 0.0,
         **fields,
     }
     return RunRecord(**values)  # type: ignore[arg-type]
@@ -136,6 +139,19 @@ def test_the_repeat_rate_leaves_out_the_first_run_which_cannot_repeat() -> None:
     assert task.arms[0].repeat_rate == pytest.approx(3 / 4)
     [clean] = compounding([record(0), record(1)]).tasks
     assert clean.arms[0].repeat_rate is None
+
+
+@pytest.mark.parametrize("name", ["tool_calls", "tokens", "cost"])
+def test_what_a_run_did_not_report_is_unknown_and_not_0(name: str) -> None:
+    told = [record(number, **{name: 90 - number if number % 2 else None}) for number in range(2 * MIN_RUNS)]
+    silent = [record(number, arm="off", **{name: None}) for number in range(MIN_RUNS)]
+    [task] = compounding([*told, *silent]).tasks
+    memory, off = task.arms
+    assert memory.metric(name).values == tuple(range(89, 89 - 2 * MIN_RUNS, -2))
+    assert memory.metric(name).trend == Estimate(-2, -2, -2)
+    assert (off.metric(name).mean, off.metric(name).trend) == (None, TooFewRuns(0, MIN_RUNS))
+    assert task.comparisons[0].differences[name] == TooFewRuns(0, MIN_RUNS)
+    assert off.metric("steps").mean == 0
 
 
 def test_task_types_are_kept_apart_and_without_a_baseline_nothing_is_compared() -> None:
@@ -276,3 +292,17 @@ def test_compounding_on_the_command_line_draws_bars_and_refuses_a_number_from_to
     assert set(arm["metrics"]) == set(METRICS)
     assert "cannot draw" in shell("compounding", "--plot", str(tmp_path / "x.bmp"), exit=2)
     assert "no runs yet" in shell("compounding", "--task-type", "other")
+
+
+def test_compounding_names_what_no_run_reported_and_counts_those_that_did(shell: Shell) -> None:
+    for number in range(2):
+        shell("run", "start", "nightly", "--id", f"r{number}")
+        shell("run", "step", "--outcome", "x", *(["--tokens", "0"] if number else []))
+        assert "(0 failures)" in shell("run", "end")
+    told = shell("compounding")
+    assert "not reported: tool calls, cost" in told
+    metrics = shell.json("compounding")["tasks"][0]["arms"][0]["metrics"]  # type: ignore[index]
+    assert (metrics["tokens"]["values"], metrics["tokens"]["reported"]) == ([0.0], 1)
+    assert (metrics["cost"]["mean"], metrics["cost"]["reported"]) == (None, 0)
+    steps = [shell.json("run", "show", f"r{number}")["steps"][0] for number in range(2)]  # type: ignore[index]
+    assert [(one["tokens"], one["cost"]) for one in steps] == [(None, None), (0, None)]

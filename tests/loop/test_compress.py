@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memanto import Memanto
+from memanto import InMemory, Memanto
 from memanto.errors import InvalidInputError
 from memanto.loop.compress import distil, line_of, shortened
 from memanto.memory.recall import tokens
 from memanto.models import Memory, MemoryType
+from memanto.testing import FixedClock, HashEmbedder
 from memanto.times import utc_now
 
 LONG = "".join(f"line {number}: grep found a match in services/api/handler_{number}.py\n" for number in range(900))
@@ -40,6 +45,46 @@ def test_what_the_pointer_keeps_can_be_found_by_its_words(memory: Memanto) -> No
     [best, *_] = memory.recall("handler_877", types=["artifact"], words_only=True)
     assert "handler_877" in best.memory.content
     assert best.memory.parent_id == kept.receipt.id
+
+
+def test_of_a_very_long_result_the_beginning_is_searched_and_all_of_it_is_paged(clock: FixedClock) -> None:
+    """Pins our decision: an agent waits while it is stored, and indexing megabytes takes seconds."""
+    middle = "".join(f"{number}: handler in services/api/handler_{number}.py\n" for number in range(5_000))
+    text = f"a nightingale\n{middle}a zebrafinch\n"
+    embedder = Counting()
+    with Memanto("t", store=InMemory(), embedder=embedder, reranker=None, clock=clock) as memory:
+        memory.create_agent()
+        kept = memory.keep_result(text, title="grep for handlers")
+        assert kept.receipt is not None
+        assert embedder.texts <= 10
+        assert "".join(memory.page(kept.receipt.id, n).text for n in range(1, kept.pages + 1)) == text
+        assert memory.recall("nightingale", words_only=True)[0].memory.parent_id == kept.receipt.id
+        assert memory.recall("zebrafinch", words_only=True) == []
+        assert all(one.ok for one in memory.doctor() if one.name in {"vectors", "lineage", "store"})
+        again = memory.keep_result(text, title="grep for handlers")
+        assert again.receipt is not None
+        assert (again.receipt.id, again.receipt.duplicate) == (kept.receipt.id, True)
+        memory.forget(kept.receipt.id)
+        assert memory.recall("nightingale", words_only=True) == []
+
+
+@pytest.mark.parametrize(
+    "text", [f"{' ' * 300_000}the end", f"the start{' ' * 300_000}", "x" * 300_000], ids=["late", "early", "one word"]
+)
+def test_a_very_long_result_of_hardly_any_words_is_kept_whole(memory: Memanto, text: str) -> None:
+    kept = memory.keep_result(text, title="a listing")
+    assert kept.receipt is not None
+    assert memory.show(kept.receipt.id).content == text
+
+
+class Counting(HashEmbedder):
+    """Counts the texts it embeds."""
+
+    texts = 0
+
+    def embed_documents(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        self.texts += len(texts)
+        return super().embed_documents(texts)
 
 
 @pytest.mark.parametrize("number", [0, -1, 2])

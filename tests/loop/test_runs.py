@@ -72,7 +72,7 @@ def test_steps_stay_unsearched_when_the_store_is_reindexed(memory: Memanto) -> N
     memory.reindex(HashEmbedder(32))
     assert memory.run_steps(run.id)[0].outcome == "walked the aardvark"
     again = Memanto("tester", store=Server(":memory:"), embedder=HashEmbedder(32))
-    again._engine = memory._opened()
+    again._connection = memory._connection
     assert {hit.memory.id for hit in again.recall("walked the aardvark", everything=True)} == {run.record.memory_id}
 
 
@@ -244,7 +244,7 @@ def test_only_what_was_delivered_and_used_is_credited_and_only_by_success(memory
             ended = run.end("seen", success=success)
         assert ended.credited == (ids[0],)
         assert ended.delivered == 2
-    helped = [memory.show(one).metadata.get("feedback", {}).get("helped", 0) for one in ids]
+    helped = [memory.show(one).metadata.get("feedback", {}).get("runs_helped", 0) for one in ids]
     assert helped == [1, 0, 0]
     assert [memory.show(one).confidence for one in ids] == [pytest.approx(0.84), 0.8, 0.8]
     decided = memory.show(ids[0]).decision
@@ -420,6 +420,18 @@ def test_secrets_and_forged_marks_reach_neither_steps_nor_the_line(memory: Meman
 def test_an_event_that_only_looks_like_a_run_is_none(memory: Memanto) -> None:
     memory.remember("Run of survey ended in success", type=MemoryType.EVENT, tags=["run", "run:survey"])
     assert memory.runs() == []
+
+
+def test_a_run_and_its_steps_say_who_recorded_them(memory: Memanto) -> None:
+    run = memory.start_run("survey", source="surveyor")
+    run.step("looked")
+    assert memory.show(run.record.memory_id).source == "surveyor"
+    memory.resume_run(run.id, source="night-shift").end("done")
+    written = memory.history(run.record.memory_id)
+    assert [one.source for one in written] == ["surveyor", "night-shift"]
+    with memory.run("survey") as other:
+        other.step("looked again")
+    assert memory.show(other.record.memory_id).source == "user"
 
 
 # -- in asyncio -------------------------------------------------------------------------------------

@@ -58,7 +58,9 @@ def test_whoever_stores_says_how_it_is_known(shared: Direct) -> None:
     for name in ("remember", "record_failure"):
         assert "provenance" in tools[name]["inputSchema"]["required"]
         given = {key: value for key, value in CALLS[name].items() if key != "provenance"}
-        assert "provenance" in shared.fails(name, **given)
+        refused = shared.fails(name, **given)
+        assert f"provenance is missing, one of {', '.join(Provenance)}. How you know it." in refused
+        assert "inferred: your own conclusion" in refused
 
 
 @pytest.mark.parametrize("tool", TOOLS)

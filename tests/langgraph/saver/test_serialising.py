@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import pickle
 import sys
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import START, StateGraph
 from langgraph.types import Interrupt, Send
 from pydantic import BaseModel
 from tests.langgraph.saver.conftest import MakeSaver
@@ -159,6 +161,30 @@ def test_a_value_that_cannot_be_stored_is_named_with_its_channel(value: Any, edg
     assert found is not None
     assert found.config == first
     assert found.pending_writes == []
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_an_input_that_cannot_be_stored_is_named_by_its_key_and_type(
+    asynchronous: bool, edge_saver: MemantoSaver
+) -> None:
+    graph = StateGraph(dict)
+    graph.add_node("work", lambda _: {"done": True})
+    graph.add_edge(START, "work")
+    compiled = graph.compile(checkpointer=edge_saver)
+    given = {"task": "sync the orders", "tools": [{"client": threading.Lock()}]}
+    with pytest.raises(SerializationError, match=r"the graph's input\) at \['tools'\]\[0\]\['client'\]") as caught:
+        if asynchronous:
+            asyncio.run(compiled.ainvoke(given, config()))
+        else:
+            compiled.invoke(given, config())
+    assert "(lock)" in caught.value.message
+
+
+def test_a_value_that_holds_itself_is_named_with_its_channel(edge_saver: MemantoSaver) -> None:
+    endless: list[Any] = [1]
+    endless.append(endless)
+    with pytest.raises(SerializationError, match=r"channel 'bad' at \[1\]"):
+        put(edge_saver, config(), checkpoint({"bad": endless}))
 
 
 def test_metadata_that_cannot_be_stored_is_named_as_such(edge_saver: MemantoSaver) -> None:

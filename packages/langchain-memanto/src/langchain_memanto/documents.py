@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, TypeAlias
 
 from langchain_core.documents import Document
-from pydantic import AwareDatetime, BeforeValidator
 
 from memanto import Memory, MemoryType, Provenance, Recollection, Status
-from memanto.adapter import zoned
 from memanto.errors import InvalidInputError
-from memanto.loop.answer_conflict import disagreements
-
-Moment: TypeAlias = Annotated[AwareDatetime, BeforeValidator(zoned)]
-"""A time with a zone, as fields and arguments take it."""
+from memanto.toolkit.reading import described
 
 
 def documents_of(found: Sequence[Recollection]) -> list[Document]:
@@ -26,40 +20,10 @@ def documents_of(found: Sequence[Recollection]) -> list[Document]:
     `status`, `source`, `source_ref`, `tags`, `key`, `run_id`, `pinned`, `parent_id` (of a part of a long text), `score`
     (comparable within one result only), and `conflicts`: ids of documents of the same result that say otherwise.
     """
-    conflicts: dict[str, list[str]] = {}
-    for newer, older in disagreements([hit.memory for hit in found]):
-        conflicts.setdefault(newer.id, []).append(older.id)
-        conflicts.setdefault(older.id, []).append(newer.id)
-    return [_document(hit, conflicts.get(hit.memory.id, [])) for hit in found]
-
-
-def _document(hit: Recollection, conflicts: list[str]) -> Document:
-    memory = hit.memory
-    return Document(
-        id=memory.id,
-        page_content=memory.content,
-        metadata={
-            "type": memory.type.value,
-            "title": memory.title,
-            "agent": memory.namespace,
-            "version": memory.version,
-            "recorded_at": memory.recorded_at.isoformat(),
-            "valid_from": memory.valid_from and memory.valid_from.isoformat(),
-            "valid_to": memory.valid_to and memory.valid_to.isoformat(),
-            "confidence": memory.confidence,
-            "provenance": memory.provenance.value,
-            "status": memory.status.value,
-            "source": memory.source,
-            "source_ref": memory.source_ref,
-            "tags": list(memory.tags),
-            "key": memory.key,
-            "run_id": memory.run_id,
-            "pinned": memory.pinned,
-            "parent_id": memory.parent_id,
-            "score": hit.score,
-            "conflicts": conflicts,
-        },
-    )
+    return [
+        Document(id=told.pop("id"), page_content=hit.memory.content, metadata=told)
+        for hit, told in zip(found, described(found), strict=True)
+    ]
 
 
 def memory_of(document: Document) -> Memory:

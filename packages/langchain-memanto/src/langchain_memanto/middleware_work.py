@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from langchain_memanto.tools_loop import warned
 from memanto import Memanto
+from memanto.adapter import warned
+from memanto.adapter_results import may_give_way, pointers
 from memanto.errors import InvalidInputError, NotFoundError
-from memanto.loop.fence import is_fenced, neutralised, whole
+from memanto.loop.fence import neutralised, whole
 from memanto.models import MAX_QUERY
 
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ GuardMode = Literal["warn", "refuse", "off"]
 
 HANDLES: Final = 64
 """Runs whose handles are kept at hand; others are resumed from the ledger."""
-_KEPT: Final = "memanto_artifact"
-"""Marks a message whose text was kept apart, with the artifact's id."""
+_HOW: Final = " (Or call the tool show with id {id} and a page.)"
 _ARGUMENTS: Final = 200
 _ERROR: Final = 300
 _OUTCOME: Final = 500
@@ -122,7 +122,7 @@ class Work:
 
     def _start(self, task: str | None) -> Run:
         goal = " ".join(neutralised(task).split())[:_GOAL] if task else None
-        run = self._memory.start_run(self._options.task_type, goal=goal or None)
+        run = self._memory.start_run(self._options.task_type, goal=goal or None, source=self._options.source)
         self._keep(run)
         return run
 
@@ -201,24 +201,9 @@ class Work:
     def shortened(self, messages: Sequence[BaseMessage]) -> list[ToolMessage]:
         """Return the older long tool results as pointers, under their ids; their texts are kept as artifacts."""
         over = self._options.keep_over_tokens
-        shorter = []
-        for message in self._long(messages):
-            assert over is not None
-            try:
-                kept = self._memory.keep_result(
-                    whole(message.text),
-                    title=f"result of {message.name or 'a tool'}",
-                    over_tokens=over,
-                    source=self._options.source,
-                )
-            except InvalidInputError:  # such as blank lines only: it stays, and the others are kept all the same
-                continue
-            if kept.receipt is not None:
-                pointer = f"{kept.text} (Or call the tool show with id {kept.receipt.id} and a page.)"
-                noted = {**message.response_metadata, _KEPT: kept.receipt.id}
-                changes = {"content": pointer, "artifact": None, "response_metadata": noted}
-                shorter.append(message.model_copy(update=changes))
-        return shorter
+        if over is None:
+            return []
+        return pointers(self._memory, self._long(messages), over_tokens=over, source=self._options.source, how=_HOW)
 
     def _long(self, messages: Sequence[BaseMessage]) -> list[ToolMessage]:
         """Return tool results that may be too long, apart from the latest and from those that show memories."""
@@ -227,14 +212,14 @@ class Work:
             return []
         results = [one for one in messages if isinstance(one, ToolMessage)]
         older = results[: len(results) - self._options.keep_last]
-        return [one for one in older if _may_be_kept(one, over)]
+        return [one for one in older if may_give_way(one, over)]
 
     # -- handles of runs ----------------------------------------------------------------------------
     def _run(self, run_id: str) -> Run:
         with self._lock:
             run = self._handles.get(run_id)
         if run is None:
-            run = self._memory.resume_run(run_id)
+            run = self._memory.resume_run(run_id, source=self._options.source)
             self._keep(run)
         return run
 
@@ -247,18 +232,6 @@ class Work:
     def _drop(self, run_id: str) -> None:
         with self._lock:
             self._handles.pop(run_id, None)
-
-
-def _may_be_kept(message: ToolMessage, over_tokens: int) -> bool:
-    """Return whether a result may be too long; a text has at most as many tokens as characters."""
-    if not message.id or _KEPT in message.response_metadata or len(message.text) <= over_tokens:
-        return False
-    return _is_text(message) and not is_fenced(message.text)
-
-
-def _is_text(message: ToolMessage) -> bool:
-    blocks = message.content
-    return isinstance(blocks, str) or all(isinstance(one, str) or one.get("type") == "text" for one in blocks)
 
 
 def _since_request(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
@@ -274,6 +247,7 @@ def _last_words(messages: Sequence[BaseMessage]) -> str:
     return "" if last is None or last.tool_calls else str(last.text)
 
 
-def _tokens(messages: Sequence[BaseMessage]) -> int:
+def _tokens(messages: Sequence[BaseMessage]) -> int | None:
+    """Return the tokens that models told of, or `None` where none did."""
     usages = [one.usage_metadata for one in messages if isinstance(one, AIMessage)]
-    return sum(usage["total_tokens"] for usage in usages if usage is not None)
+    return sum(usage["total_tokens"] for usage in usages if usage is not None) or None

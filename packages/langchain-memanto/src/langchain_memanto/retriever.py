@@ -11,12 +11,13 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, PrivateAttr
 
-from langchain_memanto.documents import Moment, documents_of
+from langchain_memanto.documents import documents_of
 from memanto import Memanto, MemoryType, Recollection, Status
 from memanto.adapter import Failsafe, as_sync
 from memanto.errors import InvalidInputError
 from memanto.loop.fence import whole
 from memanto.models import MAX_LIMIT, MAX_QUERY
+from memanto.toolkit.arguments import Moment
 
 _PLAIN: Final = (
     "types", "any_tags", "status", "min_confidence", "min_similarity", "since", "until", "as_of", "valid_at",

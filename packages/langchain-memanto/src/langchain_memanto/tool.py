@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import Field, PrivateAttr
 
-from memanto import Memanto, Receipt
+from memanto import Memanto
 from memanto.adapter import Failsafe, as_sync
 from memanto.errors import InvalidInputError, NotFoundError
-
-Told = tuple[str, Any]
-"""What a model reads, and what a program may use beside it."""
+from memanto.toolkit import VERBS, Author, Told
 
 
 class MemoryTool(BaseTool):
@@ -38,6 +35,9 @@ class MemoryTool(BaseTool):
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     handle_tool_error: bool | str | Callable[[ToolException], str] | None = True
 
+    verb: ClassVar[str]
+    """Which of `memanto.toolkit.VERBS` it is."""
+
     _memory: Memanto = PrivateAttr()
     _failsafe: Failsafe = PrivateAttr()
 
@@ -52,9 +52,9 @@ class MemoryTool(BaseTool):
         """How many calls memory has failed."""
         return self._failsafe.failures
 
-    @abstractmethod
     def _act(self, *_: Any, **arguments: Any) -> Told:
         """Do what the tool is for."""
+        return VERBS[self.verb].act(self._memory, Author(source=self.source), **arguments)
 
     def _run(self, *plain: Any, **arguments: Any) -> Told:
         """Do what the tool is for; a plain text that it is invoked with is its first argument."""
@@ -70,27 +70,3 @@ class MemoryTool(BaseTool):
 
     async def _arun(self, *plain: Any, **arguments: Any) -> Told:
         return await asyncio.to_thread(functools.partial(self._run, *plain, **arguments))
-
-
-def told_of(receipt: Receipt, what: str) -> Told:
-    """Return what a model is told of a write, and the receipt as plain values."""
-    lines = [f"{what} {receipt.id} (version {receipt.version}, {receipt.type.value}, {receipt.status.value})"]
-    if receipt.duplicate:
-        lines.append("it was known already; nothing was added")
-    lines += receipt.warnings
-    if receipt.redactions:
-        lines.append(f"secrets were removed: {', '.join(sorted({one.kind for one in receipt.redactions}))}")
-    for one in receipt.conflicts:
-        lines.append(f"it may not go together with memory {one.other} ({one.kind})")
-    if receipt.similar:
-        lines.append(f"similar memories: {', '.join(receipt.similar)}")
-    kept = {
-        "id": receipt.id,
-        "version": receipt.version,
-        "status": receipt.status.value,
-        "type": receipt.type.value,
-        "duplicate": receipt.duplicate,
-        "similar": list(receipt.similar),
-        "conflicts": [one.other for one in receipt.conflicts],
-    }
-    return "\n".join(lines), kept

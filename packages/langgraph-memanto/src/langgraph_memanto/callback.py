@@ -194,7 +194,7 @@ class MemantoCallback(GraphCallbackHandler):
         with work.lock:
             if work.run is None:
                 chosen = None if work.thread is None else f"{work.thread}:{work.root.hex[-12:]}"
-                work.run = self._memory.start_run(self._task_type, run_id=chosen)
+                work.run = self._memory.start_run(self._task_type, run_id=chosen, source=self._source)
                 self.run_id = work.run.id
             return work.run
 
@@ -205,7 +205,7 @@ class MemantoCallback(GraphCallbackHandler):
         found = next((one for one in waiting if one.id.rpartition(":")[0] == work.thread), None)
         if found is not None:
             with work.lock:
-                work.run = self._memory.resume_run(found.id)
+                work.run = self._memory.resume_run(found.id, source=self._source)
                 self.run_id = found.id
 
     def _step(self, work: Work, name: str) -> None:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from langgraph_memanto.members import member
 from langgraph_memanto.nodes_base import Node, Source, node, read, text_of
-from langgraph_memanto.prompting import handed, warned
+from langgraph_memanto.prompting import handed
 from memanto import Draft, Memanto, MemoryType, Provenance
-from memanto.adapter import as_sync
+from memanto.adapter import as_sync, warned
 from memanto.errors import InvalidInputError, NotFoundError
 from memanto.loop.fence import whole
 from memanto.models import MAX_QUERY
@@ -108,7 +108,7 @@ def guard_node(
             triggers = verbs.guard(told, tool=name, args=given, lane=lane, by_meaning=by_meaning)
         except NotFoundError:  # nothing was ever written
             return {into: ""}
-        return {into: warned(one for one in triggers if one.confirmed or not confirmed_only)}
+        return {into: warned([one for one in triggers if one.confirmed or not confirmed_only])}
 
     return node("guard", act, {into: ""}, strict=strict)
 

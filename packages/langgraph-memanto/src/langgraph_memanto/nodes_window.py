@@ -11,9 +11,9 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableLambda
 
 from langgraph_memanto.nodes_base import Node, Source, node, read, text_of
-from langgraph_memanto.prompting import shorter_results
 from memanto import Memanto, Provenance
 from memanto.adapter import Failsafe, as_sync
+from memanto.adapter_results import pointers
 from memanto.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def compress_node(
     def act(state: Any) -> dict[str, Any]:
         results = [one for one in read(state, messages) if isinstance(one, ToolMessage)]
         older = results[: len(results) - keep_last]
-        shorter = shorter_results(verbs, older, over_tokens=over_tokens, source=source)
+        shorter = pointers(verbs, older, over_tokens=over_tokens, source=source)
         return {messages: shorter} if shorter else {}
 
     return node("compress", act, {}, strict=strict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +25,8 @@ _LARGEST: Final = 1 << 30
 """Bytes a value may unfold to. More is refused: a few hundred bytes can claim any size."""
 _DIGEST: Final = 32
 """Hexadecimal digits of SHA-256, which processors compute; others take twice as long."""
+_DEEPEST: Final = 8
+"""Levels of a value at which the part that cannot be stored is looked for; it may hold itself."""
 _CIPHER: Final = "+"
 """Stands in the tag of what an `EncryptedSerializer` wrote."""
 
@@ -63,16 +65,39 @@ def dump(serde: SerializerProtocol, value: Any, what: str) -> Serialised:
     """Serialise a value.
 
     Raises:
-        SerializationError: The serializer cannot; the message begins with `what`.
+        SerializationError: The serializer cannot; the message begins with `what`, and says which part it was.
     """
     try:
         return Serialised(*serde.dumps_typed(value))
     except Exception as error:
+        way, part = _culprit(serde, value)
         raise SerializationError(
-            f"{what} holds a value that cannot be stored ({type(value).__name__}): {shown(str(error), 200)}",
+            f"{what}{way and f' at {way}'} holds a value that cannot be stored ({type(part).__name__}): "
+            f"{shown(str(error), 200)}",
             hint="keep plain data, dataclasses, pydantic models or messages in the state; "
             "make clients and connections inside the nodes",
         ) from error
+
+
+def _culprit(serde: SerializerProtocol, value: Any) -> tuple[str, Any]:
+    """Return the way into a value to the part that cannot be serialised, such as `['tools'][0]`, and that part."""
+    way = ""
+    for _ in range(_DEEPEST):
+        parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        found = next(((name, part) for name, part in parts if not _can_dump(serde, part)), None)
+        if found is None:
+            break
+        way += f"[{shown(found[0], 40)}]"
+        value = found[1]
+    return way, value
+
+
+def _can_dump(serde: SerializerProtocol, value: Any) -> bool:
+    try:
+        serde.dumps_typed(value)
+    except Exception:  # noqa: BLE001 - whatever a serializer raises, it cannot
+        return False
+    return True
 
 
 def load(serde: SerializerProtocol, value: Serialised, what: str) -> Any:

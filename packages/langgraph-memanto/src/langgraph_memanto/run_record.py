@@ -47,10 +47,10 @@ class Work:
             self._calls += calls
             self._tokens += tokens
 
-    def taken(self) -> tuple[int, int]:
-        """Return the tool calls and tokens since it was asked last."""
+    def taken(self) -> tuple[int, int | None]:
+        """Return the tool calls and tokens since it was asked last; no tokens where no model told of any."""
         with self.lock:
-            taken = self._calls, self._tokens
+            taken = self._calls, self._tokens or None
             self._calls = self._tokens = 0
             return taken
 

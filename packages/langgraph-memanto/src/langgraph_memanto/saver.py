@@ -55,7 +55,9 @@ class MemantoSaver(AsyncTwins, BaseCheckpointSaver[str]):
     """A checkpointer for langgraph, synchronous and asynchronous, in the store of `memanto`.
 
     Opened by the first call. What `put` and `put_writes` store survives the process when they return. Threads,
-    forked processes and other processes may use the same agent's checkpoints at the same time.
+    forked processes and other processes may use the same agent's checkpoints at the same time. Ids of threads,
+    namespaces, runs and checkpoints are any text that UTF-8 can hold; another one is `InvalidInputError`. A checkpoint
+    whose bytes changed since is `StoreDamagedError`.
 
     Args:
         agent: Whose checkpoints; they lie beside the agent's memories.

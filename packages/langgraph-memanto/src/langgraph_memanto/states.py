@@ -28,6 +28,12 @@ REMEMBERED: Final = 1 << 16
 """Bytes of a value up to which it is remembered."""
 _DELTA_COUNTERS: Final = "counters_since_delta_snapshot"
 _SHORT: Final = 64
+_OF_THE_FRAMEWORK: Final = {
+    "__start__": " (the graph's input)",
+    "__resume__": " (what the graph is resumed with)",
+    "__interrupt__": " (what a node asks with interrupt)",
+}
+"""Channels that no user named, in the user's words."""
 _LARGEST: Final = 2**63
 
 
@@ -112,7 +118,7 @@ def to_checkpoint(
             if channel in parent.values:
                 kept[channel] = parent.values[channel]
         elif channel in values:
-            kept[channel] = draft.add(values[channel], f"channel {channel!r}")
+            kept[channel] = draft.add(values[channel], _channel(channel))
     told = get_checkpoint_metadata(config, metadata)
     snapshots = (channel for channel, value in values.items() if isinstance(value, _DeltaSnapshot))
     deltas = frozenset({*(told.get(_DELTA_COUNTERS) or ()), *parent.deltas, *snapshots} & versions.keys())
@@ -141,7 +147,7 @@ def _dump_body(serde: SerializerProtocol, body: Any, told: Any, plain: Mapping[s
         return dump(serde, [body, told], "the checkpoint's metadata")
     except SerializationError:
         for channel, value in plain.items():  # say which one it was
-            dump(serde, value, f"channel {channel!r}")
+            dump(serde, value, _channel(channel))
         raise
 
 
@@ -152,7 +158,7 @@ def to_writes(draft: Draft, writes: Sequence[tuple[str, Any]], task: str, path: 
         SerializationError: A value cannot be stored; the message names its channel.
     """
     return [
-        Write(task, path, WRITES_IDX_MAP.get(channel, position), channel, draft.add(value, f"channel {channel!r}"))
+        Write(task, path, WRITES_IDX_MAP.get(channel, position), channel, draft.add(value, _channel(channel)))
         for position, (channel, value) in enumerate(writes)
     ]
 
@@ -335,6 +341,10 @@ def _at_hand(stored: Stored, value: Packed | str) -> Packed:
 
 def _config(key: Key, checkpoint_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": key.thread, "checkpoint_ns": key.ns, "checkpoint_id": checkpoint_id}}
+
+
+def _channel(name: str) -> str:
+    return f"channel {name!r}{_OF_THE_FRAMEWORK.get(name, '')}"
 
 
 def _where(key: Key) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pydantic import ValidationError
 
 from memanto import MemantoError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,20 +26,33 @@ def instructive(error: MemantoError) -> str:
     return f"{error.code}: {error.message}.{hint}{again}"
 
 
-def wrong_arguments(error: ValidationError) -> str:
-    """Return what is wrong with a call's arguments, one clause each; a long value is shortened."""
-    return "invalid_input: " + "; ".join(
-        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}{_given(one['type'], one['input'])}"
-        for one in error.errors(include_url=False)[:5]
-    )
+def wrong_arguments(error: ValidationError, taken: Mapping[str, Any]) -> str:
+    """Return what is wrong with a call's arguments, one clause each; a long value is shortened.
+
+    Args:
+        error: What the check of the arguments raised.
+        taken: The JSON schema of each argument, by name.
+    """
+    return f"invalid_input: {'; '.join(_clause(one, taken) for one in error.errors(include_url=False)[:5])}"
 
 
-def _given(kind: str, value: object) -> str:
-    if kind == "missing":
-        return ""
+def _clause(one: ErrorDetails, taken: Mapping[str, Any]) -> str:
+    place = ".".join(map(str, one["loc"])) or "arguments"
+    if one["type"] == "missing":
+        return _missing(place, taken.get(place, {}))
+    return f"{place}: {one['msg']} (given {_shown(one['input'])})"
+
+
+def _missing(name: str, schema: Mapping[str, Any]) -> str:
+    """Return that an argument is missing, which values it takes, and which to choose when."""
+    values = f", one of {', '.join(schema['enum'])}" if "enum" in schema else ""
+    return f"{name} is missing{values}. {schema.get('description', '')}".rstrip(" .")
+
+
+def _shown(value: object) -> str:
     if isinstance(value, str) and len(value) > _SHOWN:
-        return f" (given {len(value):,} characters)"
-    return f" (given {repr(value)[:_SHOWN]})"
+        return f"{len(value):,} characters"
+    return repr(value)[:_SHOWN]
 
 
 def telling(function: Callable[P, Awaitable[R]], raised: type[Exception]) -> Callable[P, Awaitable[R]]:

@@ -61,28 +61,30 @@ class Server(MCPServer):
     """
 
     async def call_tool(self, name: str, arguments: dict[str, Any], *rest: Any, **options: Any) -> Any:
-        await self._refuse_unknown(name, arguments)
+        taken = await self._refuse_unknown(name, arguments)
         try:
             return await super().call_tool(name, arguments, *rest, **options)
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                raise ToolError(wrong_arguments(cause)) from cause
+                raise ToolError(wrong_arguments(cause, taken)) from cause
             if isinstance(cause, ToolError):
                 raise cause from cause.__cause__
             raise
 
-    async def _refuse_unknown(self, name: str, arguments: dict[str, Any]) -> None:
+    async def _refuse_unknown(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the schema of each argument that a tool takes."""
         tool: Any = next((one for one in await self.list_tools() if one.name == name), None)
         if tool is None:
-            return  # the SDK says so
-        taken = (tool.inputSchema if FIRST else tool.input_schema)["properties"]
+            return {}  # the SDK says so
+        taken: dict[str, Any] = (tool.inputSchema if FIRST else tool.input_schema)["properties"]
         unknown = [one for one in arguments if one not in taken]
         if unknown:
             raise ToolError(
                 f"invalid_input: {name} has no argument {', '.join(map(repr, unknown[:5]))}; nothing was done. "
                 f"Next: it takes {', '.join(taken)}."
             )
+        return taken
 
 
 def new_server(name: str, *, title: str, instructions: str, version: str, host: str) -> Server:

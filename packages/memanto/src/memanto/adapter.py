@@ -6,18 +6,29 @@ import asyncio
 import functools
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from memanto.errors import InvalidInputError, MemantoError
+from memanto.errors import InvalidInputError, MemantoError, NotFoundError
+from memanto.loop.fence import NOTICE, fence_one
 
 if TYPE_CHECKING:
     from memanto.client import Memanto
+    from memanto.loop.guard import Trigger
+    from memanto.models import Memory, MemoryType
 
-__all__ = ["Failsafe", "as_sync", "zoned"]
+__all__ = ["Failsafe", "as_sync", "claim_type", "is_kept", "newest_first", "warned", "zoned"]
 
 _T = TypeVar("_T")
 _LOGGER: Final = logging.getLogger("memanto")
+_RESOLUTION: Final = timedelta(microseconds=1)
+_NARROWEST: Final = timedelta(milliseconds=1)
+_WIDEST: Final = timedelta(days=3_650)
+_WIDER: Final = 8
+_HARMLESS: Final = frozenset({"commitment", "decision", "error", "event", "observation", "preference", "relationship"})
+_SURE: Final = 0.7
+"""Share of the classifier's belief from which a claim takes the type that its words suggest."""
 
 
 def as_sync(memory: object) -> Memanto:
@@ -37,6 +48,86 @@ def as_sync(memory: object) -> Memanto:
     raise InvalidInputError(
         f"memory {memory!r} is no memory", hint='pass Memanto("my-agent") or AsyncMemanto("my-agent")'
     )
+
+
+def claim_type(text: str) -> MemoryType:
+    """Return the type under which a model's own claim is kept: mostly `learning`.
+
+    What its words surely say, where that steers nobody: a decision, a promise, an error, an event, an observation, a
+    preference or a relationship. A model's sentence does not become a goal or an instruction by the way it is put; and
+    an inferred fact would wait in quarantine until somebody verifies it, while a finding is meant to be found.
+    """
+    from memanto.memory.classify import classify
+    from memanto.models import MemoryType
+
+    guess = classify(text)
+    return guess.type if guess.type in _HARMLESS and guess.confidence >= _SURE else MemoryType.LEARNING
+
+
+@functools.lru_cache(maxsize=4_096)
+def is_kept(tag: str) -> bool:
+    """Return whether a text can be a tag as it is: neither refused, nor changed, nor taken for a secret.
+
+    A label of a framework that is none of these is found again by a digest in its place.
+    """
+    from memanto.memory.redaction import redact
+    from memanto.memory.validation import check_tags
+
+    try:
+        return check_tags((tag,)) == (tag,) and not redact(tag)[1]
+    except InvalidInputError:
+        return False
+
+
+def newest_first(memory: Memanto, tags: Iterable[str], *, first: int | None = None, **options: Any) -> Iterator[Memory]:
+    """Yield the current memories that have any of these tags, the latest recorded first, each once.
+
+    Read a page at a time, each in a window of time as wide as the last one suggests, for an engine orders all that a
+    page could come from: without windows, 10,000 items took four times as long. Memories that state since when they are
+    true (`valid_from`) are found by that time, so give tags of memories that do not.
+
+    Args:
+        memory: Where they are; an agent that does not exist has none.
+        tags: Any of them.
+        first: How many are read at first, 1..100; then a hundred at a time.
+        **options: Of `Memanto.recall`: `status`, `everything`.
+    """
+    from memanto.models import MAX_LIMIT
+
+    wanted = list(tags)
+    seen: set[str] = set()
+    since = until = None
+    width, size = _NARROWEST, MAX_LIMIT if first is None else first
+    while True:
+        try:
+            page = [
+                hit.memory for hit in memory.recall(any_tags=wanted, since=since, until=until, limit=size, **options)
+            ]
+        except NotFoundError:  # nothing was ever written
+            page = []
+        fresh = [one for one in page if one.id not in seen]
+        seen.update(one.id for one in fresh)
+        yield from fresh
+        if len(page) == size and fresh:
+            until = fresh[-1].recorded_at - _RESOLUTION
+            width = max(_NARROWEST, 2 * (page[0].recorded_at - page[-1].recorded_at))
+        elif since is not None and until is not None:
+            until, width = since - _RESOLUTION, width * _WIDER
+        else:
+            return
+        since, size = (until - width if width < _WIDEST else None), MAX_LIMIT
+
+
+def warned(triggers: Iterable[Trigger]) -> str:
+    """Return triggers for a prompt, each memory fenced; `""` for none."""
+    lines = [line for one in triggers for line in _trigger(one)]
+    return "\n".join([NOTICE, *lines]) if lines else ""
+
+
+def _trigger(trigger: Trigger) -> Iterator[str]:
+    what = "recorded failure" if trigger.kind == "failure" else "step not to be redone"
+    yield f"{what}{'' if trigger.confirmed else ', unconfirmed'} ({trigger.why_matched}):"
+    yield fence_one(trigger.memory, text=None if trigger.kind == "failure" else trigger.when)
 
 
 def zoned(value: object) -> object:

@@ -84,4 +84,7 @@ def resolve_agent(flag: str | None, environ: Mapping[str, str], cwd: Path, home:
         return found[0], f"project file {found[1]}"
     if current := active(home):
         return current, "active agent"
-    raise ConfigurationError("no agent is named and none is active", hint="`memanto agent create NAME` makes one")
+    raise ConfigurationError(
+        "no agent is named and none is active",
+        hint="`memanto agent create NAME` makes one, `memanto agent activate NAME` takes up one that is there",
+    )

@@ -114,7 +114,7 @@ class AsyncMemanto:
         """Return how runs of each task type change from one to the next, and how arms compare."""
     async def conflict(self, id: str) -> tuple[Conflict, Memory, Memory]:
         """Return a conflict and the current versions of both memories, the older first."""
-    async def conflicts(self, *, resolved: bool = False) -> list[Conflict]:
+    async def conflicts(self, *, resolved: bool = False, set_aside: bool = False) -> list[Conflict]:
         """Return the open conflicts, or those that were decided, oldest first."""
     async def create_agent(self, *, description: str = "", pattern: str | None = None) -> bool:
         """Create this agent; `False` when it exists already (nothing is changed then)."""
@@ -131,12 +131,13 @@ class AsyncMemanto:
     ) -> DailySummary:
         """Return what a day left in memory: one line per memory by type, and what in it cannot both hold."""
     async def delete_agent(self) -> None:
-        """Remove this agent and all its memories, for good."""
+        """Remove this agent with all its memories and the checkpoints of its graphs, for good."""
     async def detect_conflicts(
         self,
         *,
         everything: bool = False,
         rerank: bool = True,
+        llm: LanguageModel | Callable[[str], str] | Literal["default"] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Detection:
         """Compare memories with their neighbours, and record which may not go together."""
@@ -258,6 +259,7 @@ class AsyncMemanto:
         tags: Iterable[str] = (),
         source: str | None = None,
         run_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Receipt:
         """Record what went wrong, why, and what to do instead, as an `error` memory phrased as a trigger."""
     async def reindex(
@@ -294,7 +296,7 @@ class AsyncMemanto:
         """Decide a conflict. The loser stays in history as `superseded` or `expired`; `undo_conflict` takes it back."""
     async def restore(self, id: str, *, reason: str = "") -> Receipt:
         """Bring back what was expired, superseded or quarantined."""
-    async def resume_run(self, run_id: str | None = None) -> AsyncRun:
+    async def resume_run(self, run_id: str | None = None, *, source: str | None = None) -> AsyncRun:
         """Return the handle of an unfinished run; the steps recorded before are in its `steps`."""
     def run(
         self,
@@ -303,6 +305,7 @@ class AsyncMemanto:
         run_id: str | None = None,
         goal: str | None = None,
         arm: str = "memory",
+        source: str | None = None,
     ) -> AsyncBlock[AsyncRun]:
         """Begin a run that ends with its `with` block; see `start_run`."""
     async def run_steps(self, run_id: str) -> list[Step]:
@@ -347,6 +350,7 @@ class AsyncMemanto:
         run_id: str | None = None,
         goal: str | None = None,
         arm: str = "memory",
+        source: str | None = None,
     ) -> AsyncRun:
         """Begin a run and record that it has begun."""
     async def status(self) -> StoreStatus:
@@ -356,9 +360,9 @@ class AsyncMemanto:
         run_id: str | None,
         outcome: str,
         *,
-        tool_calls: int = 0,
-        tokens: int = 0,
-        cost: float = 0.0,
+        tool_calls: int | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
         failure: RunFailure | str | None = None,
         delivered: Iterable[str] = (),
         used: Iterable[str] = (),
@@ -437,9 +441,9 @@ class AsyncRun:
         self,
         outcome: str,
         *,
-        tool_calls: int = 0,
-        tokens: int = 0,
-        cost: float = 0.0,
+        tool_calls: int | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
         failure: RunFailure | str | None = None,
         delivered: Iterable[str] = (),
         used: Iterable[str] = (),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -26,6 +26,7 @@ from memanto.models import (
     Recollection,
     Status,
 )
+from memanto.opened import Opened
 from memanto.times import utc_now
 
 if TYPE_CHECKING:
@@ -83,15 +84,13 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs, HygieneVerbs):
     ) -> None:
         super().__init__(embedder, reranker, llm)
         self.agent = check_agent_id(agent)
-        self._store = store
+        self._connection: Opened[Engine] = Opened(store, lambda chosen: chosen.connect(clock))
         self._source = source
         self._provenance = provenance
         self._actor = actor
         self._run_id = run_id
         self._create = create
         self._clock = clock
-        self._engine: Engine | None = None
-        self._lock = threading.RLock()
 
     @property
     def clock(self) -> Callable[[], datetime]:
@@ -101,24 +100,12 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs, HygieneVerbs):
     # -- life ---------------------------------------------------------------------------------------
     def open(self) -> Self:
         """Connect to the store. Calling it again does nothing."""
-        with self._lock:
-            if self._engine is None:
-                if self._store is None:
-                    from memanto.composition import configured_store
-
-                    self._store = configured_store()
-                engine = self._store.connect(self._clock)
-                engine.open()
-                self._engine = engine
+        self._connection.get()
         return self
 
     def close(self) -> None:
         """Flush and let go of the store. Calling it again does nothing."""
-        with self._lock:
-            engine, self._engine = self._engine, None
-            if engine is not None and self._store is not None:
-                engine.close()
-                self._store.release()
+        self._connection.close()
 
     def __enter__(self) -> Self:
         return self.open()
@@ -494,16 +481,23 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs, HygieneVerbs):
         return self._bare_namespace().create(agent)
 
     def delete_agent(self) -> None:
-        """Remove this agent and all its memories, for good."""
-        namespace = self._namespace()
-        namespace.engine.drop(namespace.name)
+        """Remove this agent with all its memories and the checkpoints of its graphs, for good.
+
+        Raises:
+            NotFoundError: It has neither.
+        """
+        engine = self._opened()
+        with closing(Opened(self._connection.store, lambda chosen: chosen.records(self._clock))) as connection:
+            records = connection.get()
+            kept = self.agent in records.namespaces()
+            namespace = self._bare_namespace() if kept else self._namespace()
+            if engine.exists(namespace.name):
+                engine.drop(namespace.name)
+            records.drop(namespace.name)
 
     # -- parts --------------------------------------------------------------------------------------
     def _opened(self) -> Engine:
-        if self._engine is None:
-            self.open()
-        assert self._engine is not None
-        return self._engine
+        return self._connection.get()
 
     def _bare_namespace(self, name: str | None = None) -> Namespace:
         from memanto.memory.namespace import Namespace
@@ -513,8 +507,11 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs, HygieneVerbs):
     def _namespace(self, name: str | None = None) -> Namespace:
         namespace = self._bare_namespace(name)
         if not namespace.engine.exists(namespace.name):
+            from difflib import get_close_matches
+
+            near = get_close_matches(namespace.name, namespace.engine.namespaces(), n=1)
             raise NotFoundError(
-                f"no agent named {namespace.name!r}",
+                f"no agent named {namespace.name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
                 hint=f"`memanto agent create {namespace.name}` makes it; `memanto agent list` shows those there are",
             )
         return namespace
@@ -554,7 +551,7 @@ class Memanto(ModelChoices, AnswerVerbs, PlanVerbs, RunVerbs, HygieneVerbs):
         return Space(namespace, self._get_embedder)
 
     def _durable(self) -> str:
-        return self._store.durable if self._store is not None else "log"
+        return self._connection.store.durable
 
     def _writer(self) -> Writer:
         from memanto.memory.remember import Writer

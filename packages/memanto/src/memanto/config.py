@@ -11,6 +11,7 @@ Secrets are never stored: `api_key_env` names the environment variable that hold
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,9 +138,12 @@ def resolve_home(environ: Mapping[str, str], cwd: Path, flag: object = None) -> 
     named, origin = (str(flag), "flag") if flag is not None else (variable, "environment variable MEMANTO_HOME")
     if named:
         try:
-            return cwd / expanded(Path(named)), origin
+            home = cwd / expanded(Path(named))
         except InvalidInputError as error:
             raise ConfigurationError(f"home ({origin}): {error.message}", hint=error.hint) from error
+        if os.path.isfile(home):  # noqa: PTH113 - also for a name that no file system takes, where `Path` raises
+            raise ConfigurationError(f"home ({origin}): {str(home)!r} is a file", hint="name a folder, old or new")
+        return home, origin
     import platformdirs
 
     return platformdirs.user_data_path("memanto", appauthor=False), "default"
@@ -211,7 +215,7 @@ def set_values(home: Path, values: Mapping[str, object]) -> None:
     """
     path = home / USER_FILE
     where = f"user file {path}"
-    kept = {n: parse_value(n, v, home, where) for n, v in read_settings_file(path, "user").items()}
+    stored = read_settings_file(path, "user")
     changed: dict[str, Any] = {}
     for name, value in values.items():
         if find_key(name).file != "user":
@@ -219,6 +223,8 @@ def set_values(home: Path, values: Mapping[str, object]) -> None:
                 f"{name!r} is not kept in the user file", hint="`memanto agent activate NAME` changes the active agent"
             )
         changed[setting_name(name)] = None if value is None else parse_value(name, value, Path.cwd(), "value given")
+    # What is replaced need not be valid: this is how a bad value is mended.
+    kept = {n: parse_value(n, v, home, where) for n, v in stored.items() if setting_name(n) not in changed}
     together = {name: value for name, value in (kept | changed).items() if value is not None}
     _checked(home, together, dict.fromkeys(together, where))
     update_settings_file(path, changed)

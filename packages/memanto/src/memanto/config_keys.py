@@ -185,6 +185,8 @@ def parse_value(name: str, value: object, base: Path, where: str) -> Any:
     except InvalidInputError as error:
         raise ConfigurationError(f"{name} ({where}): {error.message}", hint=error.hint) from error
     except ValueError as error:
+        there = f"correct it there, or `memanto config set {name} VALUE` does"
         raise ConfigurationError(
-            f"{name} ({where}): {error}", hint="`memanto config show` lists all settings"
+            f"{name} ({where}): {error}",
+            hint=there if where.startswith("user file") else "`memanto config show` lists all settings",
         ) from error

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from memanto.models import MemoryType, Status
+if TYPE_CHECKING:  # a saver of checkpoints needs no models, and does not wait for them
+    from memanto.models import MemoryType, Status
 
 
 @dataclass(frozen=True, slots=True)

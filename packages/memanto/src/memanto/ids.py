@@ -11,6 +11,7 @@ from typing import Final
 
 from memanto.errors import InvalidInputError
 
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
 AGENT_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _ROOT: Final = uuid.UUID("6f1c1f0a-4a53-5d0e-9b67-0d5c2d7e7a10")
 _lock = threading.Lock()
@@ -69,9 +70,11 @@ def check_agent_id(value: str) -> str:
     """
     if not isinstance(value, str) or not AGENT_ID.fullmatch(value):
         shown = repr(value if isinstance(value, str) and len(value) <= 80 else str(value)[:80])
+        fit = _UNFIT.sub("-", str(value)[:64]).strip("-._")
         raise InvalidInputError(
             f"agent id {shown} is not valid",
-            hint="use 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or digit",
+            hint="use 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or digit"
+            + (f", such as {fit!r}" if fit else ""),
         )
     return value
 

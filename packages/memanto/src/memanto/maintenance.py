@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from memanto.counted import counted
 from memanto.embedding.port import Embedder
 from memanto.engine.codec import decode
 from memanto.engine.port import Engine
@@ -227,7 +228,7 @@ def _damage(engine: Engine, *, repair: bool) -> Iterator[Checkup]:
         sound &= not found
         yield from found
     if sound:
-        yield Checkup(name="store", ok=True, detail=f"{len(names)} agents, files sound")
+        yield Checkup(name="store", ok=True, detail=f"{counted(len(names), 'agent')}, files sound")
 
 
 def _damage_of(engine: Engine, name: str, *, repair: bool) -> Iterator[Checkup]:
@@ -281,7 +282,9 @@ def _vectors(namespace: Namespace, embedder: Embedder | None) -> Iterator[Checku
     if space is None:
         total = engine.count(name, searchable)
         if total and embedder is not None:
-            yield Checkup(name="vectors", ok=False, detail=f"{total} versions were stored without vectors", fix=fix)
+            yield Checkup(
+                name="vectors", ok=False, detail=f"{counted(total, 'version')} stored without vectors", fix=fix
+            )
         return
     if embedder is not None and embedder.identity != space:
         yield Checkup(
@@ -291,9 +294,11 @@ def _vectors(namespace: Namespace, embedder: Embedder | None) -> Iterator[Checku
             fix=fix,
         )
         return
-    # A hook leaves its handoff without a model: handoffs are found by tag and words.
-    missing = engine.count(name, searchable.without(HasVector(vector_name(space)), Equals("tags", "handoff")))
-    detail = f"{missing} versions have no vector" if missing else "every version has its vector"
+    # A hook leaves its handoff without a model: handoffs are found by tag and words. Of an artifact's parts only the
+    # first are embedded.
+    words_do = (Equals("tags", "handoff"), Equals("type", MemoryType.ARTIFACT.value))
+    missing = engine.count(name, searchable.without(HasVector(vector_name(space)), *words_do))
+    detail = f"{counted(missing, 'version')} without a vector" if missing else "every version has its vector"
     yield Checkup(name="vectors", ok=not missing, detail=detail, fix=fix if missing else "")
 
 
@@ -333,5 +338,8 @@ def _lineage(namespace: Namespace, *, repair: bool) -> Iterator[Checkup]:
         yield Checkup(name="lineage", ok=False, detail="; ".join(left[:5]), fix=fix)
         return
     mended = bool(open_ends)
-    detail = f"{len(memories)} memories, every version in its place" + (f"; closed {len(open_ends)}" if mended else "")
+    whole = sum(1 for versions in memories.values() if not versions[-1].part)  # no parts, steps or records of upkeep
+    detail = f"{counted(whole, 'memory')}, every version in its place" + (
+        f"; closed {len(open_ends)}" if mended else ""
+    )
     yield Checkup(name="lineage", ok=True, detail=detail, repaired=mended)

@@ -182,7 +182,7 @@ class ConflictNote:
     """What a receipt says of another memory that may not go together with the one just written.
 
     Attributes:
-        id: Id of the conflict, for `conflicts`.
+        id: Id of the conflict, for `conflicts`; where the older memory has several open ones already, of the latest.
         other: Id of the other memory.
         kind: `"update"`, `"duplicate"` or `"contradiction"`.
         rule: What found it.

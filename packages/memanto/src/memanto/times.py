@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final, Literal
@@ -29,6 +30,8 @@ ACCEPTED_FORMS: Final = (
 )
 
 _STEP: Final = timedelta(microseconds=1)
+_YEAR_FIRST: Final = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})")
+_DAY_FIRST: Final = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})")
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})(?:-([0-9]{2}))?")
 _DATETIME: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:[.,]([0-9]{1,30}))?"
@@ -123,10 +126,23 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo, edge: Edge) -> datetim
     try:
         span = _absolute(text, words, zone) or _relative(words, moment, zone)
         if span is None:
-            raise InvalidInputError(f"time {shown(text)} is not understood", hint=ACCEPTED_FORMS)
+            meant = _meant(words, moment, zone)
+            hint = f"did you mean {meant!r}? {ACCEPTED_FORMS}" if meant else ACCEPTED_FORMS
+            raise InvalidInputError(f"time {shown(text)} is not understood", hint=hint)
         return utc(span[0] if edge == "start" else span[1])
     except OverflowError as error:
         raise _out_of_range(text) from error
+
+
+def _meant(words: str, now: datetime, zone: tzinfo) -> str | None:
+    """Return what is understood and may have been meant: a date in another order or without its zeros, or `… ago`."""
+    for order, pattern in ((1, _YEAR_FIRST), (-1, _DAY_FIRST)):
+        if match := pattern.fullmatch(words):
+            year, month, day = map(int, match.groups()[::order])
+            with suppress(ValueError):
+                return date(year, month, day).isoformat()
+    ago = f"{words} ago"
+    return ago if _relative(ago, now, zone) else None
 
 
 def local_zone(environ: Mapping[str, str], *, localtime: Path = Path("/etc/localtime")) -> tzinfo:

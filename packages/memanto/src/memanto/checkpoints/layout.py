@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 from memanto.checkpoints.values import Blob, Checkpoint, Key, Packed, Value, Write
 from memanto.engine.records import Record
 from memanto.errors import InvalidInputError, SerializationError
+from memanto.filters import AnyOf, Equals, Where
 
 _FIRST: Final = datetime(1, 1, 1, tzinfo=UTC)
 _HEX: Final = "0123456789abcdef"
@@ -31,37 +32,54 @@ _to_json: Final = json.JSONEncoder(separators=(",", ":")).encode
 Kind = Literal["checkpoint", "writes", "blob"]
 
 
+def in_thread(*threads: str) -> Where:
+    """Return the condition of everything that a thread has, or any of several."""
+    names = tuple(storable(thread, "thread id") for thread in threads)
+    return Where((Equals("thread", names[0]) if len(names) == 1 else AnyOf("thread", names),))
+
+
+def made_by(runs: Iterable[str]) -> Where:
+    """Return the condition of the checkpoints that one of these runs made."""
+    return Where((AnyOf("run", tuple(dict.fromkeys(storable(run, "run id") for run in runs))),))
+
+
 def kind_of(record: Record) -> Kind:
     """Return what a record holds."""
     return "checkpoint" if "line" in record.keys else "writes" if "of" in record.keys else "blob"
 
 
 class Layout:
-    """The layout of one agent's records; ids differ between agents, who may share a collection."""
+    """The layout of one agent's records; ids differ between agents, who may share a collection.
+
+    Every method that takes the id of a thread, namespace, run or checkpoint raises `InvalidInputError` for one that
+    UTF-8 cannot hold.
+    """
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
 
     # -- ids ----------------------------------------------------------------------------------------
     def checkpoint_id(self, key: Key) -> str:
-        return _id(self._agent, "checkpoint", *key)
+        thread, ns, checkpoint_id = key
+        storable(checkpoint_id, "checkpoint id")
+        return _id(self._agent, "checkpoint", storable(thread, "thread id"), storable(ns, "namespace"), checkpoint_id)
 
     def line(self, thread: str, ns: str) -> str:
         """Return what all checkpoints of a namespace have in common, as one keyword."""
-        return _id(self._agent, "line", thread, ns)
+        return _id(self._agent, "line", storable(thread, "thread id"), storable(ns, "namespace"))
 
     def ref(self, thread: str, digest: str) -> str:
         """Return the id of the blob with a digest, in hexadecimal."""
-        return _id(self._agent, "blob", thread, digest)
+        return _id(self._agent, "blob", storable(thread, "thread id"), digest)
 
     # -- to records ---------------------------------------------------------------------------------
     def of_checkpoint(self, one: Checkpoint) -> Record:
         key = one.key
         refs: list[str] = []
         body = _to_json([one.body.text, {name: _coded(value, refs) for name, value in one.values.items()}])
-        keys = {"thread": _storable(key.thread), "line": self.line(key.thread, key.ns), "at": moment(key.id)}
+        keys = {"thread": key.thread, "line": self.line(key.thread, key.ns), "at": moment(key.id)}
         if one.run is not None:
-            keys["run"] = _storable(one.run)
+            keys["run"] = storable(one.run, "run id")
         told: dict[str, Any] = {
             "ns": key.ns, "parent": one.parent, "ts": one.ts, "source": one.source, "root": one.root,
             "deltas": sorted(one.deltas), "open": sorted(one.open), "refs": refs,
@@ -88,12 +106,12 @@ class Layout:
     def _of_writes(self, key: Key, head: Mapping[str, Any], body: str) -> Record:
         of = self.checkpoint_id(key)
         record_id = _id(self._agent, "writes", of, head["task"], head["name"])
-        return Record(record_id, {"thread": _storable(key.thread), "of": of}, head, body)
+        return Record(record_id, {"thread": key.thread, "of": of}, head, body)
 
     def of_blob(self, thread: str, blob: Blob) -> Record:
         value = blob.value
         head = {"shared": True, "digest": blob.digest, "tag": value.tag, "size": len(value.text)}
-        return Record(blob.ref, {"thread": _storable(thread)}, head, value.text)
+        return Record(blob.ref, {"thread": storable(thread, "thread id")}, head, value.text)
 
 
 # -- from records -----------------------------------------------------------------------------------------
@@ -153,6 +171,17 @@ def to_blob(record: Record) -> Blob:
         raise _damaged("value", error) from error
 
 
+def storable(text: str, what: str) -> str:
+    """Return an id that every engine can store and be asked for.
+
+    Raises:
+        InvalidInputError: UTF-8 cannot hold it; the message begins with `what`.
+    """
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        raise InvalidInputError(f"{what} {ascii(text)[:80]} is no text that UTF-8 can hold", hint="use another id")
+    return text
+
+
 def moment(checkpoint_id: str) -> str:
     """Return a time for an id so that a later id, compared as a text, never gets an earlier time.
 
@@ -200,17 +229,6 @@ def _coded(value: Value, refs: list[str]) -> int | list[str]:
 
 def _decoded(value: Any, refs: Sequence[str]) -> Value:
     return refs[value] if isinstance(value, int) else Packed(*value)
-
-
-def _storable(text: str) -> str:
-    """Return a text that is to become a key.
-
-    Raises:
-        InvalidInputError: UTF-8 cannot hold it.
-    """
-    if not text.isascii() and re.search("[\ud800-\udfff]", text):
-        raise InvalidInputError(f"{ascii(text)[:80]} cannot be stored exactly", hint="use text that UTF-8 can hold")
-    return text
 
 
 def _damaged(kind: str, error: Exception) -> SerializationError:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from memanto.checkpoints import upkeep
-from memanto.checkpoints.layout import Layout, moment, to_blob, to_checkpoint, to_writes
+from memanto.checkpoints.layout import Layout, in_thread, moment, storable, to_blob, to_checkpoint, to_writes
 from memanto.checkpoints.values import Blob, Checkpoint, Key, LogSize, Pruned, Stored, ThreadInfo, Write
-from memanto.errors import SerializationError
+from memanto.engine.record_codec import THREAD_HINT
+from memanto.errors import SerializationError, StoreDamagedError
 from memanto.filters import Equals, TimeRange, Where
 from memanto.ids import check_agent_id
+from memanto.opened import Opened
 from memanto.times import utc_now
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ PAGE: Final = 50
 class CheckpointLog:
     """The checkpoints of one agent. Every method may be called from any thread.
 
-    What a write stores is durable and readable when it returns. Opened by the first call that needs it.
+    What a write stores is durable and readable when it returns. Opened by the first call that needs it. Reading raises
+    `StoreDamagedError` for what is not what was stored, and every method `InvalidInputError` for an id of a thread,
+    namespace, run or checkpoint that UTF-8 cannot hold.
 
     Args:
         agent: Whose checkpoints; they share nothing with its memories but the store.
@@ -40,10 +43,9 @@ class CheckpointLog:
     def __init__(self, agent: str, *, store: Store | None = None, clock: Callable[[], datetime] = utc_now) -> None:
         self.agent = check_agent_id(agent)
         self.clock = clock
-        self._store = store
         self._layout = Layout(agent)
-        self._opened: Records | None = None
-        self._lock = threading.Lock()
+        self._connection: Opened[Records] = Opened(store, lambda chosen: chosen.records(clock))
+        self._records = self._connection.get
 
     # -- life ---------------------------------------------------------------------------------------
     def open(self) -> Self:
@@ -53,11 +55,7 @@ class CheckpointLog:
 
     def close(self) -> None:
         """Flush and let go of the store. Calling it again does nothing; the next call opens it again."""
-        with self._lock:
-            records, self._opened = self._opened, None
-            if records is not None and self._store is not None:
-                records.close()
-                self._store.release()
+        self._connection.close()
 
     def __enter__(self) -> Self:
         return self.open()
@@ -136,7 +134,7 @@ class CheckpointLog:
 
     def get(self, key: Key) -> Stored | None:
         """Return a checkpoint, or `None` when there is none."""
-        return next(iter(self._stored([self._layout.checkpoint_id(key)])), None)
+        return next(iter(self._stored({self._layout.checkpoint_id(key): key})), None)
 
     def chain(self, key: Key) -> Iterator[Stored]:
         """Yield the parents of a checkpoint, the nearest first, as far as they are there."""
@@ -177,7 +175,7 @@ class CheckpointLog:
         """
         where = self._where(thread, ns)
         if before is not None:
-            where = where.also(TimeRange("at", lte=moment(before)))
+            where = where.also(TimeRange("at", lte=moment(storable(before, "checkpoint id"))))
         left = limit
         size = PAGE if limit is None or accept is not None else min(limit, PAGE)
         while (left is None or left > 0) and (page := self._page(where, size, accept)):
@@ -194,6 +192,10 @@ class CheckpointLog:
     def threads(self) -> list[ThreadInfo]:
         """Return all threads with their figures, those with the latest checkpoint first."""
         return upkeep.threads(self._records(), self.agent)
+
+    def thread(self, thread: str) -> ThreadInfo | None:
+        """Return a thread's figures, or `None` when there is no such thread."""
+        return next(iter(upkeep.threads(self._records(), self.agent, in_thread(thread))), None)
 
     def outline(self, thread: str) -> list[tuple[Checkpoint, int]]:
         """Return a thread's checkpoints, the latest first, each with the number of writes that follow it."""
@@ -226,9 +228,15 @@ class CheckpointLog:
         return upkeep.prune(self._records(), self.agent, names, limits, dry_run=dry_run)
 
     def delete_threads(self, threads: Iterable[str]) -> None:
-        """Delete threads with all they have."""
-        for thread in threads:
-            self._records().delete(self.agent, (), self._where(thread, None))
+        """Delete threads with all they have, also damaged ones.
+
+        Raises:
+            StoreDamagedError: Other threads are damaged so that they cannot be read at all; nothing was deleted. Delete
+                all that `problems` names at once.
+        """
+        names = list(dict.fromkeys(threads))
+        if names:
+            self._records().delete(self.agent, (), in_thread(*names))
 
     def delete_runs(self, runs: Iterable[str]) -> None:
         """Delete the checkpoints that these runs made, with their writes.
@@ -247,6 +255,14 @@ class CheckpointLog:
         """Give disk space back and destroy the bytes of what was deleted; a server does this by itself."""
         self._records().compact(self.agent)
 
+    def agents(self) -> list[str]:
+        """Return the agents that have checkpoints in this store, sorted."""
+        return self._records().namespaces()
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the agent's checkpoints, a sentence each; reads all of them."""
+        return list(upkeep.problems(self._records(), self.agent)) if self.agent in self.agents() else []
+
     def size(self) -> LogSize:
         """Return what all threads take together."""
         threads, info = self.threads(), self._records().info(self.agent)
@@ -263,7 +279,7 @@ class CheckpointLog:
     def _where(self, thread: str | None, ns: str | None) -> Where:
         if thread is None:
             return Where()
-        return Where((Equals("thread", thread) if ns is None else Equals("line", self._layout.line(thread, ns)),))
+        return in_thread(thread) if ns is None else Where((Equals("line", self._layout.line(thread, ns)),))
 
     def _page(
         self, where: Where, size: int, accept: Callable[[Checkpoint], bool] | None
@@ -272,12 +288,18 @@ class CheckpointLog:
         if accept is None:
             return [(moment(one.checkpoint.key.id), one) for one in self._stored(where, size)]
         records = self._records().find(self.agent, where, newest_first=True, limit=size, bodies=True)
-        accepted = [one.id for one in records if accept(to_checkpoint(one))]
+        whole = ((one.id, to_checkpoint(one)) for one in records)
+        accepted = {record_id: one.key for record_id, one in whole if accept(one)}
         stored = {self._layout.checkpoint_id(one.checkpoint.key): one for one in self._stored(accepted)}
         return [(one.keys["at"], stored.get(one.id)) for one in records]
 
-    def _stored(self, which: Sequence[str] | Where, limit: int | None = None) -> list[Stored]:
-        found = _assembled(self._records().collect(self.agent, which, limit))
+    def _stored(self, which: Mapping[str, Key] | Where, limit: int | None = None) -> list[Stored]:
+        """Return checkpoints by the ids of their records, or the newest that match."""
+        try:
+            ids = which if isinstance(which, Where) else list(which)
+            found = _assembled(self._records().collect(self.agent, ids, limit))
+        except StoreDamagedError as error:
+            raise self._named(error, which, limit) from error
         if all(found.values()):
             return [one for one in found.values() if one is not None]
         # Somebody deletes at this moment: what is still there now must be whole.
@@ -290,20 +312,20 @@ class CheckpointLog:
             )
         return [one for one in again.values() if one is not None]
 
-    def _records(self) -> Records:
-        opened = self._opened
-        if opened is not None:
-            return opened
-        with self._lock:
-            if self._opened is None:
-                if self._store is None:
-                    from memanto.composition import configured_store
-
-                    self._store = configured_store()
-                records = self._store.records(self.clock)
-                records.open()
-                self._opened = records
-            return self._opened
+    def _named(
+        self, error: StoreDamagedError, which: Mapping[str, Key] | Where, limit: int | None
+    ) -> StoreDamagedError:
+        """Return a fault of the store with the name of the first of these checkpoints that has it."""
+        if isinstance(which, Where):
+            heads = self._records().find(self.agent, which, newest_first=True, limit=limit)
+            which = {one.id: to_checkpoint(one).key for one in heads}
+        for record_id, key in which.items():
+            try:
+                self._records().collect(self.agent, [record_id])
+            except StoreDamagedError as found:
+                what = f"checkpoint {key.id!r} of thread {key.thread!r} cannot be read: {found.message}"
+                return StoreDamagedError(what, hint=THREAD_HINT)
+        return error
 
 
 def _assembled(found: Found) -> dict[str, Stored | None]:

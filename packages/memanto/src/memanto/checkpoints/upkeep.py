@@ -9,18 +9,31 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
-from memanto.checkpoints.layout import Kind, Layout, kind_of, to_blob, to_checkpoint
+from memanto.checkpoints.layout import (
+    Kind,
+    Layout,
+    in_thread,
+    kind_of,
+    made_by,
+    storable,
+    to_blob,
+    to_checkpoint,
+    to_writes,
+)
 from memanto.checkpoints.retention import Plan, plan, removable, time_of
 from memanto.checkpoints.values import Checkpoint, Pruned, ThreadInfo
+from memanto.counted import counted
 from memanto.engine.records import Record
-from memanto.errors import ConflictError, InvalidInputError
-from memanto.filters import AnyOf, Equals, Where
+from memanto.errors import ConflictError, InvalidInputError, MemantoError
+from memanto.filters import AnyOf, Where
 from memanto.times import utc
 
 if TYPE_CHECKING:
     from memanto.engine.records import Records
 
 T = TypeVar("T")
+
+EVERYTHING: Final = Where()
 
 _CHUNK: Final = 100
 """Checkpoints that are copied or deleted at a time."""
@@ -50,10 +63,10 @@ class Limits:
 
 
 # -- figures --------------------------------------------------------------------------------------------
-def threads(records: Records, agent: str) -> list[ThreadInfo]:
-    """Return all threads with their figures, those with the latest checkpoint first."""
+def threads(records: Records, agent: str, where: Where = EVERYTHING) -> list[ThreadInfo]:
+    """Return threads with their figures, those with the latest checkpoint first; all unless `where` says which."""
     by_thread: dict[str, list[Record]] = defaultdict(list)
-    for record in records.find(agent, Where()):
+    for record in records.find(agent, where):
         by_thread[record.keys["thread"]].append(record)
     found = [_figures(thread, of_thread) for thread, of_thread in by_thread.items()]
     return sorted(found, key=lambda one: (one.updated, one.id), reverse=True)
@@ -78,7 +91,7 @@ def _figures(thread: str, found: Sequence[Record]) -> ThreadInfo:
 
 def outline(records: Records, agent: str, thread: str) -> list[tuple[Checkpoint, int]]:
     """Return a thread's checkpoints without contents, the latest first, each with its number of writes."""
-    found = records.find(agent, Where((Equals("thread", thread),)))
+    found = records.find(agent, in_thread(thread))
     writes = Counter[str]()
     for record in found:
         if kind_of(record) == "writes":
@@ -87,12 +100,48 @@ def outline(records: Records, agent: str, thread: str) -> list[tuple[Checkpoint,
     return sorted(pairs, key=lambda pair: (pair[0].key.id, pair[0].key.ns), reverse=True)
 
 
+def problems(records: Records, agent: str) -> Iterator[str]:
+    """Yield what is wrong with an agent's checkpoints, a sentence each: every byte of them is read."""
+    try:
+        before, names = records.stamp(agent), records.values(agent, "thread")
+        number = records.info(agent).records
+    except MemantoError as error:
+        yield error.message
+        return
+    found, damaged = 0, False
+    for thread in names:
+        try:
+            of_thread = records.find(agent, in_thread(thread), bodies=True)
+            found += len(of_thread)
+            yield from _problems_of(of_thread, thread)
+        except MemantoError as error:
+            damaged = True
+            yield f"thread {thread!r}: {error.message}"
+    if found != number and not damaged and before is not None and before == records.stamp(agent):  # nobody wrote
+        yield f"found {found} of {counted(number, 'record')}"
+
+
+def _problems_of(found: Sequence[Record], thread: str) -> Iterator[str]:
+    there = {record.id for record in found}
+    for record in found:
+        match kind_of(record):
+            case "checkpoint":
+                to_checkpoint(record)
+            case "writes":
+                to_writes([record])
+            case "blob":
+                to_blob(record)
+    lost = {ref for record in found for ref in record.head.get("refs", ())} - there
+    if lost:
+        yield f"thread {thread!r}: missing of what checkpoints name: {counted(len(lost), 'value')}"
+
+
 # -- deleting -------------------------------------------------------------------------------------------
 def prune(records: Records, agent: str, names: Sequence[str], limits: Limits, *, dry_run: bool) -> Pruned:
     """Prune threads, each by itself."""
     total = Pruned(0, 0, 0)
-    for thread in names:
-        found = _by_id(records, agent, Where((Equals("thread", thread),)))
+    for thread, scope in [(thread, in_thread(thread)) for thread in names]:
+        found = _by_id(records, agent, scope)
         planned = _plan(list(found.values()), limits)
         if not dry_run:
             _delete(records, agent, thread, found, planned)
@@ -113,11 +162,11 @@ def _plan(checkpoints: Sequence[Checkpoint], limits: Limits) -> Plan:
 
 def delete_runs(records: Records, agent: str, runs: Sequence[str]) -> None:
     """Delete what runs made, unless something else is rebuilt from it."""
-    made = records.find(agent, Where((AnyOf("run", tuple(dict.fromkeys(runs))),))) if runs else []
+    made = records.find(agent, made_by(runs)) if runs else []
     ids = {record.id for record in made}
     plans: list[tuple[str, dict[str, Checkpoint], Plan]] = []
     for thread in dict.fromkeys(record.keys["thread"] for record in made):
-        found = _by_id(records, agent, Where((Equals("thread", thread),)))
+        found = _by_id(records, agent, in_thread(thread))
         planned = removable(list(found.values()), [one.key for key, one in found.items() if key in ids])
         if planned.spared:
             raise ConflictError(
@@ -137,7 +186,7 @@ def _delete(records: Records, agent: str, thread: str, found: Mapping[str, Check
     ids = [key for key, one in found.items() if one.key in going]
     for chunk in _chunks(ids, 10 * _CHUNK):
         records.delete(agent, chunk, Where((AnyOf("of", tuple(chunk)),)))
-    scope = Where((Equals("thread", thread),))
+    scope = in_thread(thread)
     if len(going) == len(found) and not _by_id(records, agent, scope):
         records.delete(agent, (), scope)
     else:
@@ -150,7 +199,8 @@ def copy(records: Records, agent: str, layout: Layout, source: str, target: str)
 
     What others write to the thread meanwhile may be in the copy, and what they delete may be missing.
     """
-    known = records.find(agent, Where((Equals("thread", source),)))
+    storable(target, "thread id")
+    known = records.find(agent, in_thread(source))
     refs: dict[str, str] = {}
     for chunk in _chunks([one.id for one in known if kind_of(one) == "checkpoint"], _CHUNK):
         found = records.collect(agent, chunk)

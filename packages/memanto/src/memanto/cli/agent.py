@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -12,12 +12,21 @@ from memanto.cli.session import Session
 from memanto.cli.style import Palette, columns
 from memanto.cli.text import stamp
 from memanto.cli.verb import verb
-from memanto.errors import InvalidInputError, SchemaMismatchError, SerializationError, StoreDamagedError
+from memanto.counted import counted
+from memanto.errors import (
+    InvalidInputError,
+    NotFoundError,
+    SchemaMismatchError,
+    SerializationError,
+    StoreDamagedError,
+)
 from memanto.models import Agent
 
 if TYPE_CHECKING:
     from memanto.client import Memanto
 
+_DAMAGE: Final = (StoreDamagedError, SerializationError, SchemaMismatchError)
+_KINDS: Final = ("memories", "versions", "threads", "checkpoints")
 PATTERNS: Final = ("coding", "research", "ops", "orchestrator")
 
 NameArgument = Annotated[
@@ -135,37 +144,67 @@ def show(session: Session, name: OptionalName = None) -> None:
         ("description", agent.description),
         ("pattern", agent.pattern or ""),
         ("created", stamp(agent.created_at, session.zone)),
-        ("memories", f"{found.memories} in {found.versions} versions"),
+        ("memories", f"{found.memories:,} in {counted(found.versions, 'version')}"),
     ]
     session.emit(value, lambda paint: columns([paint("faint", one), paint.safe(text)] for one, text in rows if text))
 
 
 def delete(session: Session, name: NameArgument, yes: YesOption = False) -> None:
-    """Remove an agent with all its memories.
+    """Remove an agent with all its memories and the threads of its graphs.
 
-    This cannot be undone; `memanto export` first keeps a copy.
+    This cannot be undone; `memanto export` first keeps a copy of the memories.
     """
     from memanto import agents
 
     with session.memory(_same(session, name)) as memory:
-        memories, versions = _held(memory)
-        count = "damaged files" if memories is None else f"{memories} memories in {versions} versions"
+        held = _held(memory)
+        count = _told(held)
         session.confirm(lambda: f"Delete agent {name} with {count} for good?", yes=yes)
         memory.delete_agent()
     home = session.home()
     if agents.active(home) == name:
         agents.deactivate(home)
-    value = {"agent": name, "deleted": True, "memories": memories, "versions": versions}
+    value = {"agent": name, "deleted": True, **held}
     session.emit(value, lambda paint: [f"{paint('strong', name)}: deleted with {count}"])
 
 
-def _held(memory: Memanto) -> tuple[int | None, int | None]:
-    """Return how many memories and versions an agent has; `None` where its files do not tell any more."""
+def _held(memory: Memanto) -> dict[str, int | None]:
+    """Return how much an agent has of each kind; `None` where its files do not tell any more.
+
+    Raises:
+        NotFoundError: There is no such agent.
+    """
+    from memanto.cli.threads_upkeep import checkpoint_size
+
+    held: dict[str, int | None] = dict.fromkeys(_KINDS, 0)
+    try:
+        size = checkpoint_size(memory.agent)
+        known = size is not None
+        held |= {} if size is None else {"threads": size.threads, "checkpoints": size.checkpoints}
+    except _DAMAGE:
+        known = True
+        held |= dict.fromkeys(("threads", "checkpoints"))
     try:
         found = memory.status()
-    except (StoreDamagedError, SerializationError, SchemaMismatchError):
-        return None, None
-    return found.memories, found.versions
+        held |= {"memories": found.memories, "versions": found.versions}
+    except _DAMAGE:
+        held |= dict.fromkeys(("memories", "versions"))
+    except NotFoundError:  # a graph's checkpoints need no memory beside them
+        if not known:
+            raise
+    return held
+
+
+def _told(held: Mapping[str, int | None]) -> str:
+    memories, versions, threads, checkpoints = (held[name] for name in _KINDS)
+    count = (
+        "damaged files"
+        if memories is None or versions is None
+        else f"{counted(memories, 'memory')} in {counted(versions, 'version')}"
+    )
+    if threads is None or checkpoints is None:
+        return f"{count} and damaged checkpoints"
+    return f"{count} and {counted(threads, 'thread')} of {counted(checkpoints, 'checkpoint')}" if threads else count
 
 
 def _same(session: Session, name: str | None) -> str:

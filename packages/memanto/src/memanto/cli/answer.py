@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memanto.cli.options import TypesOption, listed
+from memanto.cli.bounded import TOKENS
+from memanto.cli.options import LimitOption, TypesOption, listed
 from memanto.cli.session import Session
 from memanto.cli.style import Palette, indented
 from memanto.cli.text import short_ids, stamp
@@ -28,7 +29,7 @@ def answer(
     question: Annotated[str, typer.Argument(help="May have several parts.", show_default=False)],
     *,
     type: TypesOption = None,  # noqa: A002 - the option's name
-    limit: Annotated[int, typer.Option("--limit", "-n", help="1 to 100 memories cited at most.")] = DEFAULT_LIMIT,
+    limit: LimitOption = DEFAULT_LIMIT,
     as_of: Annotated[
         str | None,
         typer.Option(
@@ -37,7 +38,9 @@ def answer(
     ] = None,
     budget: Annotated[
         int | None,
-        typer.Option("--budget", metavar="TOKENS", help="Bound on the text quoted or sent.", show_default=False),
+        typer.Option(
+            "--budget", metavar="TOKENS", parser=TOKENS, help="Bound on the text quoted or sent.", show_default=False
+        ),
     ] = None,
     no_llm: Annotated[
         bool, typer.Option("--no-llm", help="Quote only, also where a language model is set up.")

@@ -30,6 +30,7 @@ from memanto.cli import (
     threads,
     upkeep,
 )
+from memanto.cli.help_page import ABOUT, MORE, HelpPage
 from memanto.cli.session import Session
 from memanto.cli.verb import AgentOption, JsonOption, QuietOption
 
@@ -43,7 +44,9 @@ def make_app(only: str | None = None) -> typer.Typer:
     """
     app = typer.Typer(
         name="memanto",
-        help="Typed, versioned memory for agents: it survives the session and is shared by every tool.",
+        cls=HelpPage,
+        help=ABOUT,
+        epilog=MORE,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

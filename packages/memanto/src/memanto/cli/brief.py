@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from memanto.cli.bounded import TOKENS, whole
 from memanto.cli.session import Session
 from memanto.cli.style import Palette
 from memanto.cli.verb import verb
@@ -32,9 +33,12 @@ def brief(
         str | None, typer.Option("--task-type", metavar="NAME", help="Only runs of this kind.", show_default=False)
     ] = None,
     budget: Annotated[
-        int, typer.Option("--budget", metavar="TOKENS", help="Bound on the whole; the pins are never cut.")
+        int,
+        typer.Option("--budget", metavar="TOKENS", parser=TOKENS, help="Bound on the whole; the pins are never cut."),
     ] = 600,
-    bullets: Annotated[int, typer.Option("--bullets", metavar="N", help="1 to 20 lines.")] = 5,
+    bullets: Annotated[
+        int, typer.Option("--bullets", metavar="N", parser=whole(1, 20, such_as=5), help="1 to 20 lines.")
+    ] = 5,
     as_of: Annotated[
         str | None,
         typer.Option("--as-of", metavar="TIME", help="What it would have said then.", show_default=False),

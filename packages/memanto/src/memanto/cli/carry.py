@@ -20,6 +20,7 @@ from memanto.cli.session import Session
 from memanto.cli.style import Palette
 from memanto.cli.verb import verb
 from memanto.config_keys import expanded
+from memanto.counted import counted
 from memanto.errors import DiskFullError, InvalidInputError, SerializationError, StoreDamagedError
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def export(
         lines = _exported(session, memory, missing)
         if output is not None:
             count = _write(expanded(output), lines) - 1  # the first line describes the export
-            session.emit({"path": output, "versions": count}, lambda _: [f"{count} versions written to {output}"])
+            session.emit(
+                {"path": output, "versions": count}, lambda _: [f"{counted(count, 'version')} written to {output}"]
+            )
         elif session.json:
             session.emit({"lines": [json.loads(line) for line in lines]}, lambda _: ())
         else:
@@ -167,8 +170,8 @@ def import_(
 
 def _report(report: ImportReport, paint: Palette, *, dry_run: bool) -> Iterator[str]:
     added = f"{report.stored} {'would be added' if dry_run else 'added'}, {report.present} already there"
-    yield f"{report.versions} versions of {report.memories} memories: {added}"
+    yield f"{counted(report.versions, 'version')} of {counted(report.memories, 'memory')}: {added}"
     if report.redacted:
-        yield f"{paint('warn', 'redacted')}: secrets in {report.redacted} versions"
+        yield f"{paint('warn', 'redacted')}: secrets in {counted(report.redacted, 'version')}"
     for memory_id in report.conflicts:
         yield f"{paint('bad', 'not imported')}: {paint('id', memory_id)} says something else here"

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memanto.cli.bounded import whole
 from memanto.cli.options import (
     ConfidenceOption,
     IdArgument,
@@ -51,7 +52,11 @@ def edit(
     expected_version: Annotated[
         int | None,
         typer.Option(
-            "--expected-version", metavar="N", help="Refuse when another version is current.", show_default=False
+            "--expected-version",
+            metavar="N",
+            parser=whole(1, such_as=1),
+            help="Refuse when another version is current.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:

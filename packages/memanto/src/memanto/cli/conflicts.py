@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ from memanto.cli.side_by_side import beside
 from memanto.cli.style import Palette, palette_for
 from memanto.cli.text import short_ids, stamp
 from memanto.cli.verb import verb
+from memanto.counted import counted
 from memanto.errors import InvalidInputError, MemantoError
 
 if TYPE_CHECKING:
@@ -53,25 +54,41 @@ def detect_conflicts(
     session: Session,
     everything: Annotated[bool, typer.Option("--everything", help="Also what was looked at before.")] = False,
     no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Do not ask the cross-encoder.")] = False,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Ask the language model that is set up about each open conflict.")
+    ] = False,
 ) -> None:
     """Look for memories that cannot both hold.
 
     Compares what was recorded since the last run with everything. Decides and changes nothing; `conflicts` walks
-    through what was found. A run that was interrupted goes on where it ended.
+    through what was found. A run that was interrupted goes on where it ended. What a language model says is kept as
+    advice; a conflict of which it says that the two go together is set aside (`conflicts --all` shows it).
     """
     with session.memory() as memory, session.progress("comparing") as progress:
-        found = memory.detect_conflicts(everything=everything, rerank=not no_rerank, progress=progress)
+        llm: Literal["default"] | None = "default" if judge else None
+        found = memory.detect_conflicts(everything=everything, rerank=not no_rerank, llm=llm, progress=progress)
         backlog = len(memory.conflicts())
     value = {"examined": found.examined, "compared": found.compared, "since": found.since, "judged": found.judged,
-             "conflicts": found.conflicts, "open": backlog}  # fmt: skip
+             "conflicts": found.conflicts, "beyond": found.beyond, "open": backlog,
+             "judging": found.judging}  # fmt: skip
     session.emit(value, lambda paint: _detection_lines(session, found, backlog, paint))
+    if found.judging is not None and not session.json:
+        for note in found.judging.notes:
+            session.note(note)
 
 
 def _detection_lines(session: Session, found: Detection, backlog: int, paint: Palette) -> Iterator[str]:
     since = f" recorded since {stamp(found.since, session.zone)}" if found.since else ""
-    yield f"{found.examined} memories{since} compared with their neighbours: {len(found.conflicts)} open conflicts"
+    conflicts = counted(len(found.conflicts), "open conflict")
+    yield f"{counted(found.examined, 'memory')}{since} compared with their neighbours: {conflicts}"
     for one in found.conflicts:
-        yield f"  {paint('id', one.id)}  {_what(one)}"
+        yield f"  {paint('id', one.id)}  {_what(one)}{_advice(one, paint)}"
+    if found.beyond:
+        pairs = counted(found.beyond, "more pair")
+        yield f"{pairs} of memories that have several open conflicts already; they come up as those are decided"
+    if found.judging is not None and found.judging.model:
+        told = found.judging
+        yield f"{told.model} judged {told.judged} of {told.asked}; {told.set_aside} set aside"
     if backlog:
         yield f"{backlog} in all; `memanto conflicts` walks through them"
 
@@ -82,6 +99,7 @@ def conflicts(
     *,
     listing: Annotated[bool, typer.Option("--list", help="List them and ask nothing.")] = False,
     resolved: Annotated[bool, typer.Option("--resolved", help="List those that were decided.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that a language model has set aside.")] = False,
     kind: Annotated[
         str | None,
         typer.Option("--kind", metavar="KIND", help="Only update, duplicate or contradiction.", show_default=False),
@@ -109,7 +127,10 @@ def conflicts(
     if resolve is not None and undo is not None:
         raise InvalidInputError("--resolve and --undo exclude each other", hint="give one of them")
     if (resolve is None and kind is None and action is not None) or (resolve is not None and action is None):
-        raise InvalidInputError("--resolve ID and --action ACTION go together", hint="`memanto conflicts --list`")
+        raise InvalidInputError(
+            "--resolve ID and --action ACTION go together",
+            hint=f"`memanto conflicts --list` shows ids; ACTION is one of {', '.join(_KEYS.values())}",
+        )
     wanted = None if kind is None else _kind(kind)
     with session.memory() as memory:
         if resolve is not None and action is not None:
@@ -119,13 +140,17 @@ def conflicts(
         elif wanted is not None and action is not None:
             _decide_all(session, memory, wanted, action, reason)
         else:
-            found = [one for one in memory.conflicts(resolved=resolved) if wanted in (None, one.kind)]
-            told = [memory.conflict(one.id) for one in found]
+            known = memory.conflicts(resolved=resolved, set_aside=True)
+            known = [one for one in known if wanted in (None, one.kind)]
+            shown = [one for one in known if everything or not one.is_set_aside]
+            told, aside = [memory.conflict(one.id) for one in shown], len(known) - len(shown)
+            if aside and not session.json:
+                session.note(f"{aside} set aside by a language model; --all shows them")
             on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
             if told and on_terminal and not (listing or resolved or session.json):
                 _walk(session, memory, told, reason)
             else:
-                _emit_list(session, told)
+                _emit_list(session, told, aside)
 
 
 def _kind(text: str) -> str:
@@ -142,7 +167,8 @@ def _decide_all(session: Session, memory: Memanto, kind: str, action: str, reaso
     while waiting := [one for one in memory.conflicts() if one.kind == kind]:
         decided.append(memory.resolve_conflict(waiting[0].id, action, reason=reason))
     session.emit(
-        {"decided": decided, "count": len(decided)}, lambda _: [f"{action}: {len(decided)} conflicts of kind {kind}"]
+        {"decided": decided, "count": len(decided)},
+        lambda _: [f"{action}: {counted(len(decided), 'conflict')} of kind {kind}"],
     )
 
 
@@ -151,7 +177,7 @@ def _emit_decision(session: Session, conflict: Conflict) -> None:
     session.emit(conflict, lambda paint: [f"{paint('strong', state)} {paint('id', conflict.id)}  {_what(conflict)}"])
 
 
-def _emit_list(session: Session, told: Sequence[Told]) -> None:
+def _emit_list(session: Session, told: Sequence[Told], set_aside: int) -> None:
     from memanto.cli.jsonable import jsonable
 
     value = {
@@ -160,17 +186,23 @@ def _emit_list(session: Session, told: Sequence[Told]) -> None:
             for conflict, older, newer in told
         ],
         "count": len(told),
+        "set_aside": set_aside,
     }
     session.emit(value, lambda paint: _list_lines(told, session.zone, paint))
-    if not told and not session.json:
+    if session.json:
+        return
+    if not told:
         session.note("no conflicts; `memanto detect-conflicts` looks for more")
+    elif any(conflict.action is None for conflict, _, _ in told):
+        session.note(f"`memanto conflicts --resolve ID --action ACTION` decides one: {', '.join(_KEYS.values())}")
 
 
 def _list_lines(told: Sequence[Told], zone: tzinfo, paint: Palette) -> Iterator[str]:
     short = short_ids(conflict.id for conflict, _, _ in told)
     for number, (conflict, older, newer) in enumerate(told, start=1):
         decided = f"  {conflict.action} by {conflict.decision.actor}" if conflict.action and conflict.decision else ""
-        yield f"{number}. {paint('id', short[conflict.id])}  {_what(conflict)}{paint('faint', decided)}"
+        line = f"{number}. {paint('id', short[conflict.id])}  {_what(conflict)}{_advice(conflict, paint)}"
+        yield f"{line}{paint('faint', decided)}"
         for label, memory in (("old", older), ("new", newer)):
             yield f"   {label}  {paint('faint', _who(memory, zone))}"
             yield f"        {paint.safe(' '.join(memory.content.split()))}"
@@ -179,6 +211,16 @@ def _list_lines(told: Sequence[Told], zone: tzinfo, paint: Palette) -> Iterator[
 def _what(conflict: Conflict) -> str:
     cue = f" (“{conflict.cue}”)" if conflict.cue else ""
     return f"{conflict.kind.value} by {conflict.rule}{cue}"
+
+
+def _advice(conflict: Conflict, paint: Palette) -> str:
+    """Return what a language model said of a conflict."""
+    one = conflict.judgement
+    if one is None:
+        return ""
+    reason = f", {one.reason}" if one.reason else ""
+    taken_back = " (taken back)" if one.overruled else ""
+    return paint("faint", f"  {one.model}: {one.verdict}{reason}{taken_back}")
 
 
 def _who(memory: Memory, zone: tzinfo) -> str:
@@ -206,7 +248,7 @@ def _walk(session: Session, memory: Memanto, told: Sequence[Told], reason: str) 
 def _shown(told: Told, place: str, zone: tzinfo, paint: Palette) -> Iterator[str]:
     conflict, older, newer = told
     yield ""
-    yield f"{paint('strong', place)}  {paint('id', conflict.id)}  {_what(conflict)}"
+    yield f"{paint('strong', place)}  {paint('id', conflict.id)}  {_what(conflict)}{_advice(conflict, paint)}"
     old, new = (
         [label, memory.id, f"{memory.type.value} · {stamp(memory.valid_from or memory.recorded_at, zone)}",
          f"by {memory.actor or memory.source} · confidence {memory.confidence:g}", "─" * 20]

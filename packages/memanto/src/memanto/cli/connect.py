@@ -190,6 +190,8 @@ class _Options:
             for one in self._chosen(records, name, remove=remove):
                 place = self._place_of(one)
                 changes = unplan(place, one, records) if remove else plan(place, one.client, records)
+                if one.id not in records.connections and not any(change.changes for change in changes):
+                    raise _not_connected(name)  # nor do its files have our marks
                 done += changes
                 clients.append(one.client)
                 if not self._flags["show"]:
@@ -210,10 +212,7 @@ class _Options:
         if not chosen and remove and name is not None:  # connected elsewhere, or the records are lost: go by the marks
             return [self._connection(self._place("agent"), name)]
         if not chosen:
-            raise NotFoundError(
-                f"{name or 'nothing'} is {'not ' if name else ''}connected here",
-                hint="`memanto connect list` shows what is, and where",
-            )
+            raise _not_connected(name)
         return chosen
 
     def _place_of(self, one: Connection) -> Place:
@@ -281,6 +280,13 @@ class _Options:
             self._session.note("restart the tool; it may ask you to trust the server and the hooks")
             for lack in _lacking():
                 self._session.note(lack)
+
+
+def _not_connected(name: str | None) -> NotFoundError:
+    return NotFoundError(
+        f"{name or 'nothing'} is {'not ' if name else ''}connected here",
+        hint="`memanto connect list` shows what is, and where",
+    )
 
 
 def _lacking() -> Iterator[str]:

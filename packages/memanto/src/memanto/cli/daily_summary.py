@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memanto.cli.bounded import TOKENS
 from memanto.cli.session import Session
 from memanto.cli.verb import verb
 from memanto.config_keys import expanded
@@ -36,7 +37,8 @@ def daily_summary(
     ] = None,
     all_agents: Annotated[bool, typer.Option("--all-agents", help="One summary per agent of the store.")] = False,
     budget: Annotated[
-        int | None, typer.Option("--budget", metavar="TOKENS", help="Bound on the lines.", show_default=False)
+        int | None,
+        typer.Option("--budget", metavar="TOKENS", parser=TOKENS, help="Bound on the lines.", show_default=False),
     ] = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.", show_default=False)

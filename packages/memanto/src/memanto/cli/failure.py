@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memanto.cli.bounded import whole
 from memanto.cli.options import (
     ConfidenceOption,
     IdArgument,
@@ -91,7 +92,12 @@ def guard(
     args: Annotated[
         str | None, typer.Option("--args", metavar="JSON", help="Its arguments.", show_default=False)
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="1 to 20 failures, and as many steps.")] = 3,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--limit", "-n", metavar="N", parser=whole(1, 20, such_as=3), help="1 to 20 failures, and as many steps."
+        ),
+    ] = 3,
     lane: Annotated[str, typer.Option("--lane", metavar="NAME", help="Whose do-not-redo list holds.")] = "main",
     strict: Annotated[bool, typer.Option("--strict", help="Exit 3 when a confirmed trigger matches.")] = False,
     by_meaning: Annotated[bool, typer.Option("--by-meaning", help="Also by meaning; loads the embedder.")] = False,

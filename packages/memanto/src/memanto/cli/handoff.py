@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memanto.cli.bounded import decimal
 from memanto.cli.options import ProvenanceOption, SourceOption, read_text
 from memanto.cli.receipts import emit_receipt
 from memanto.cli.session import Session
@@ -95,7 +96,12 @@ def take(
     session: Session,
     lane: LaneOption = "main",
     by: ByOption = None,
-    hold: Annotated[float, typer.Option("--hold", metavar="MINUTES", help="How long the claim holds.")] = 30,
+    hold: Annotated[
+        float,
+        typer.Option(
+            "--hold", metavar="MINUTES", parser=decimal(0.1, 10_080, such_as=30), help="How long the claim holds."
+        ),
+    ] = 30,
     unconfirmed: Annotated[
         bool, typer.Option("--unconfirmed", help="Also one that was only inferred, observed or imported.")
     ] = False,
@@ -106,7 +112,7 @@ def take(
     acknowledged in time falls back.
     """
     with session.memory() as memory:
-        taken = memory.take_handoff(lane=lane, by=by, hold=_span(hold), unconfirmed=unconfirmed)
+        taken = memory.take_handoff(lane=lane, by=by, hold=timedelta(minutes=hold), unconfirmed=unconfirmed)
         waiting = [] if taken is not None else memory.show_handoff(lane=lane)
         pins = memory.pins()
     note = _why_none(session, lane, waiting) if taken is None else _reminder(session, taken)
@@ -116,15 +122,6 @@ def take(
     )
     if not session.json:
         session.note(note)
-
-
-def _span(minutes: float) -> timedelta:
-    try:
-        return timedelta(minutes=minutes)
-    except (ValueError, OverflowError) as error:  # not a number, or without an end
-        raise InvalidInputError(
-            f"--hold {minutes} is no span of time", hint="a number of minutes, such as 30"
-        ) from error
 
 
 def _reminder(session: Session, taken: Handoff) -> str:

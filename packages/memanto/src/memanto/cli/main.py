@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 PROGRAM: Final = "memanto"
+USAGE: Final = 2
 INTERRUPTED: Final = 130
 
 
@@ -59,7 +60,8 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         return _dispatch(arguments, as_json=as_json)
     except MemantoError as error:
-        return _report(error.code, error.message, error.hint, error.exit_code, as_json=as_json)
+        hint = error.hint or (_help_hint(arguments) if error.exit_code == USAGE else "")
+        return _report(error.code, error.message, hint, error.exit_code, as_json=as_json)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -91,14 +93,18 @@ def _dispatch(arguments: Sequence[str], *, as_json: bool) -> int:
         # Typer exports one of its usage errors; the class that all of them share is its parent.
         if not isinstance(error, typer.BadParameter.__mro__[1]):
             raise
-        return _report("usage", _sentence(error), _help_hint(error), 2, as_json=as_json)
+        from memanto.cli.usage import explained
+
+        return _report(*explained(error, _path(arguments)), USAGE, as_json=as_json)
     return status if isinstance(status, int) else 0
 
 
 def _command_name(arguments: Sequence[str]) -> str | None:
-    """Return the first argument that is neither a common option nor the value of one."""
+    """Return the first argument that is neither a common option nor the value of one; none where all are asked for."""
     following = iter(arguments)
     for argument in following:
+        if argument in {"--help", "-h"}:
+            return None
         if argument == "--agent":
             next(following, None)
         elif not argument.startswith("-"):
@@ -114,23 +120,22 @@ def _report(code: str, message: str, hint: str, status: int, *, as_json: bool) -
         from memanto.cli.style import palette_for
 
         paint = palette_for(sys.stderr)
-        text = f"{paint('bad', f'error[{code}]')}: {paint.safe(message)}" + (f"\n  {paint.safe(hint)}" if hint else "")
+        lines = [f"{paint('bad', f'error[{code}]')}: {paint.safe(message)}", *paint.safe(hint).splitlines()]
+        text = "\n  ".join(lines)
     sys.stderr.write(f"{text}\n")
     return status
 
 
-def _sentence(error: BaseException) -> str:
-    text = error.format_message() if hasattr(error, "format_message") else str(error)
-    return str(text).rstrip(".")
+def _help_hint(arguments: Sequence[str]) -> str:
+    """Return where to look when an error does not say what to do."""
+    from memanto.cli.usage import help_of
+
+    return help_of(_path(arguments))
 
 
-def _help_hint(error: BaseException) -> str:
-    context = getattr(error, "ctx", None)
-    hint = f"`{context.command_path if context else PROGRAM} --help` shows how it is used"
-    takes_text = any(one.param_type_name == "argument" for one in context.command.params) if context else False
-    if takes_text and type(error).__name__ == "NoSuchOption":
-        return f"put `--` before a text that begins with '-'; {hint}"
-    return hint
+def _path(arguments: Sequence[str]) -> str:
+    """Return the program with the first word that may be a command."""
+    return f"{PROGRAM} {_command_name(arguments) or ''}".rstrip()
 
 
 def _show_own_warnings(*, quiet: bool) -> None:

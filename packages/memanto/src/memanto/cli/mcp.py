@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from memanto.cli.bounded import whole
 from memanto.cli.session import Session
 from memanto.cli.verb import verb
 from memanto.errors import InvalidInputError, MissingDependencyError
@@ -25,7 +26,16 @@ def mcp(
     host: Annotated[
         str | None, typer.Option("--host", metavar="ADDRESS", help="For --http; 127.0.0.1.", show_default=False)
     ] = None,
-    port: Annotated[int | None, typer.Option("--port", help="For --http; 8766.", show_default=False)] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="PORT",
+            parser=whole(0, 65_535, such_as=8766),
+            help="For --http; 8766.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Serve memory to MCP clients.
 

@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
+from memanto.cli.bounded import decimal, whole
 from memanto.config_keys import expanded
 from memanto.errors import InvalidInputError
-from memanto.models import MEMORY_GROUPS, MemoryType, Provenance, Status
+from memanto.models import MAX_LIMIT, MEMORY_GROUPS, MemoryType, Provenance, Status
 
+_END = "Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"
 _TIME = "date, time or words such as 'last month'"
 
 
@@ -65,7 +67,17 @@ ProvenanceOption = Annotated[
     ),
 ]  # fmt: skip
 TitleOption = Annotated[str | None, typer.Option("--title", help="At most 100 characters.", show_default=False)]
-ConfidenceOption = Annotated[float | None, typer.Option("--confidence", "-c", help="0 to 1.", show_default=False)]
+ConfidenceOption = Annotated[
+    float | None,
+    typer.Option(
+        "--confidence",
+        "-c",
+        metavar="0..1",
+        parser=decimal(0, 1, such_as=0.9),
+        help="How sure it is.",
+        show_default=False,
+    ),
+]
 TagsOption = Annotated[
     str | None, typer.Option("--tags", metavar="A,B", help="Tags, separated by commas.", show_default=False)
 ]
@@ -85,6 +97,12 @@ ValidToOption = Annotated[
     str | None,
     typer.Option("--valid-to", metavar="TIME", help="True in the world until then, exclusive.", show_default=False),
 ]
+LimitOption = Annotated[
+    int,
+    typer.Option(
+        "--limit", "-n", metavar="N", parser=whole(1, MAX_LIMIT, such_as=10), help="At most so many, 1 to 100."
+    ),
+]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Check everything and store nothing.")]
 
 
@@ -100,12 +118,14 @@ def read_text(source: str) -> str:
     """Return the text of a file, or of standard input for `-`; it is UTF-8 on every platform.
 
     Raises:
-        InvalidInputError: There is no such file, it cannot be read, or it is not UTF-8.
+        InvalidInputError: There is no such file, it cannot be read or is not UTF-8, or standard input is empty.
     """
     name = "standard input" if source == "-" else source
+    if source == "-" and sys.stdin.isatty():
+        sys.stderr.write(f"note: reading standard input; {_END} ends it\n")
     try:
         data = sys.stdin.buffer.read() if source == "-" else expanded(Path(source)).read_bytes()
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
     except OSError as error:
         raise InvalidInputError(
             f"cannot read {name!r}: {error.strerror or error}", hint="name a file, or - for standard input"
@@ -114,3 +134,6 @@ def read_text(source: str) -> str:
         raise InvalidInputError(
             f"{name!r} is not UTF-8 (byte {error.start})", hint="convert it to UTF-8 first"
         ) from error
+    if source == "-" and not text.strip():
+        raise InvalidInputError("standard input is empty", hint="pipe something into the command, or leave out the -")
+    return text

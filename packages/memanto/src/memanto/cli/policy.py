@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from memanto.cli.bounded import decimal, whole
 from memanto.cli.options import ReasonOption, YesOption
 from memanto.cli.session import Session
 from memanto.cli.style import Palette, columns
 from memanto.cli.verb import verb
+from memanto.counted import counted
 from memanto.errors import InvalidInputError
 from memanto.models import MemoryType
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(h|hours?|d|days?|w|weeks?)")
 _UNITS: Final = {"h": 1, "d": 24, "w": 168}
 _NEVER: Final = "never"
+_FLOOR: Final = decimal(0, 1, such_as=0.3)
 
 SpanHelp: Final = "such as 12h, 30d or 2w, or never"
 
@@ -33,6 +36,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Show, choose and apply what is let go.", rich_markup_mode=None)
     verb(group, "show")(show)
     verb(group, "presets")(presets)
+    verb(group, "list")(presets)
     verb(group, "apply-preset")(apply_preset)
     verb(group, "set")(set_)
     verb(group, "apply")(apply)
@@ -100,7 +104,11 @@ def set_(
     keep_delivered: Annotated[
         int | None,
         typer.Option(
-            "--keep-delivered", metavar="N", help="Keep what was delivered in N runs; 0: off.", show_default=False
+            "--keep-delivered",
+            metavar="N",
+            parser=whole(0, such_as=2),
+            help="Keep what was delivered in N runs; 0: off.",
+            show_default=False,
         ),
     ] = None,
     keep_used: Annotated[
@@ -109,7 +117,13 @@ def set_(
     ] = None,
     max_share: Annotated[
         float | None,
-        typer.Option("--max-share", metavar="0..1", help="Share that one run may let expire.", show_default=False),
+        typer.Option(
+            "--max-share",
+            metavar="0..1",
+            parser=decimal(0.001, 1, such_as=0.1),
+            help="Share that one run may let expire.",
+            show_default=False,
+        ),
     ] = None,
     reason: ReasonOption = "",
 ) -> None:
@@ -169,7 +183,7 @@ def apply(
 
 def _application_lines(done: Application, paint: Palette) -> Iterator[str]:
     verb_ = "would expire" if done.dry_run else "expired"
-    yield f"{len(done.expiring) if done.dry_run else len(done.expired)} of {done.live} live memories {verb_}"
+    yield f"{len(done.expiring) if done.dry_run else len(done.expired)} of {counted(done.live, 'live memory')} {verb_}"
     yield from columns(
         [[paint("id", one.memory.id), one.reason, paint.safe(one.memory.title)] for one in done.expiring], indent="  "
     )
@@ -198,7 +212,7 @@ def _policy_lines(policy: Policy, paint: Palette) -> Iterator[str]:
     header, *body = columns(rows, indent="  ")
     yield paint("faint", header)
     yield from body
-    kept = [f"delivered in {policy.keep_delivered} runs"] if policy.keep_delivered else []
+    kept = [f"delivered in {counted(policy.keep_delivered, 'run')}"] if policy.keep_delivered else []
     kept += ["used by a run"] if policy.keep_used else []
     yield f"  kept whatever their age: pinned, handoffs, runs{''.join(f', {one}' for one in kept)}"
     yield f"  at most {policy.max_share:.0%} of the live memories in one run"
@@ -222,9 +236,9 @@ def _floor(text: str | None) -> tuple[float | None] | None:
     if text.strip().lower() == _NEVER:
         return (None,)
     try:
-        return (float(text),)
-    except ValueError:
-        raise InvalidInputError(f"--floor {text!r} is not a number", hint="0 to 1, or never") from None
+        return (_FLOOR(text),)
+    except typer.BadParameter as error:
+        raise InvalidInputError(f"--floor {error.message}", hint="0 to 1, or never") from None
 
 
 # -- calibration ------------------------------------------------------------------------------------
@@ -251,4 +265,4 @@ def _calibration_lines(found: Calibration, paint: Palette) -> Iterator[str]:
     header, *body = columns(rows)
     yield paint("faint", header)
     yield from body
-    yield f"mean distance {found.error:.2f} over {found.uses} uses"
+    yield f"mean distance {found.error:.2f} over {counted(found.uses, 'use')}"

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from memanto.cli.options import IdArgument, KindOption, StatusOption, TagsOption, TypesOption, listed
+from memanto.cli.bounded import TOKENS, decimal, whole
+from memanto.cli.options import IdArgument, KindOption, LimitOption, StatusOption, TagsOption, TypesOption, listed
 from memanto.cli.session import Session
 from memanto.cli.style import Palette
 from memanto.cli.text import explanation_lines, history_lines, memory_lines, result_lines, stamp
 from memanto.cli.verb import verb
+from memanto.counted import counted
+from memanto.errors import InvalidInputError
 from memanto.memory.validation import check_source
 from memanto.models import DEFAULT_LIMIT, MAX_LIMIT, Recollection, Status
 
@@ -45,13 +48,26 @@ def recall(
             "--any-tag", metavar="TAG", help="At least one of these tags; may be repeated.", show_default=False
         ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="1 to 100 results.")] = DEFAULT_LIMIT,
+    limit: LimitOption = DEFAULT_LIMIT,
     min_confidence: Annotated[
-        float | None, typer.Option("--min-confidence", help="0 to 1.", show_default=False)
+        float | None,
+        typer.Option(
+            "--min-confidence",
+            metavar="0..1",
+            parser=decimal(0, 1, such_as=0.5),
+            show_default=False,
+            help="Only what is at least as sure.",
+        ),
     ] = None,
     min_similarity: Annotated[
         float | None,
-        typer.Option("--min-similarity", help="Cosine between query and memory, -1 to 1.", show_default=False),
+        typer.Option(
+            "--min-similarity",
+            metavar="-1..1",
+            parser=decimal(-1, 1, such_as=0.5),
+            show_default=False,
+            help="Cosine between query and memory.",
+        ),
     ] = None,
     status: StatusOption = None,
     recent: Annotated[bool, typer.Option("--recent", help="Newest first.")] = False,
@@ -99,8 +115,12 @@ def recall(
     ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show every number behind each score.")] = False,
     budget: Annotated[
-        int | None, typer.Option("--budget", metavar="TOKENS", help="Leave out what would not fit.", show_default=False)
+        int | None,
+        typer.Option(
+            "--budget", metavar="TOKENS", parser=TOKENS, help="Leave out what would not fit.", show_default=False
+        ),
     ] = None,
+    words_only: Annotated[bool, typer.Option("--words-only", help="Search by words; loads no model.")] = False,
 ) -> None:
     """Find memories, by words and by meaning.
 
@@ -125,7 +145,12 @@ def recall(
         "run_id": run,
         "pinned": pinned,
         "agents": names,
+        "words_only": words_only,
     }
+    if since and until and asked["since"] > asked["until"]:
+        raise InvalidInputError(
+            f"--since {since!r} lies after --until {until!r}", hint="nothing can be both; swap them"
+        )
     with session.memory(names[0] if names else None) as handle:
         results = handle.recall(
             query,
@@ -169,7 +194,7 @@ def _held_back(handle: Memanto, query: str | None, asked: Mapping[str, Any]) -> 
 
 
 def _quarantined(count: int) -> str:
-    return f"{count} quarantined {'memory matches' if count == 1 else 'memories match'}"
+    return f"{counted(count, 'quarantined memory')} {'matches' if count == 1 else 'match'}"
 
 
 def _has_validity(result: Recollection) -> bool:
@@ -197,7 +222,13 @@ def show(
     id: IdArgument,  # noqa: A002 - the word users know
     page: Annotated[
         int | None,
-        typer.Option("--page", metavar="N", help="Only this page of a long text, from 1 on.", show_default=False),
+        typer.Option(
+            "--page",
+            metavar="N",
+            parser=whole(1, such_as=1),
+            help="Only this page of a long text, from 1 on.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Show all of one memory."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memanto.cli.bounded import MOST, decimal, whole
 from memanto.cli.session import Session
 from memanto.cli.style import Palette, columns
 from memanto.cli.text import stamp
 from memanto.cli.verb import verb
+from memanto.counted import counted
 from memanto.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -74,9 +76,25 @@ def step(
     *,
     outcome: OutcomeOption,
     run: RunOption = None,
-    tool_calls: Annotated[int, typer.Option("--tool-calls", min=0, help="Calls of tools it took.")] = 0,
-    tokens: Annotated[int, typer.Option("--tokens", min=0, help="Tokens it took.")] = 0,
-    cost: Annotated[float, typer.Option("--cost", min=0.0, help="What it cost.")] = 0.0,
+    tool_calls: Annotated[
+        int | None,
+        typer.Option(
+            "--tool-calls", metavar="N", parser=whole(0, MOST, such_as=3), show_default=False,
+            help="Calls of tools it took; unknown when left out, as are the next two.",
+        ),
+    ] = None,
+    tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--tokens", metavar="N", parser=whole(0, MOST, such_as=900), help="Tokens it took.", show_default=False
+        ),
+    ] = None,
+    cost: Annotated[
+        float | None,
+        typer.Option(
+            "--cost", metavar="AMOUNT", parser=decimal(0, MOST, such_as=0.05), help="What it cost.", show_default=False
+        ),
+    ] = None,
     failure: Annotated[str | None, typer.Option("--failure", help="What went wrong.", show_default=False)] = None,
     failure_key: Annotated[
         str | None, typer.Option("--failure-key", help="Names that failure exactly.", show_default=False)
@@ -87,7 +105,7 @@ def step(
     used: Annotated[
         str, typer.Option("--used", metavar="IDS", help="Memories that were acted on.", show_default=False)
     ] = "",
-) -> None:
+) -> None:  # fmt: skip
     """Record a finished piece of work of a run as one line.
 
     Ids are separated by commas. Memories that were delivered and used are credited when the run ends well.
@@ -145,8 +163,6 @@ def show(
 
 
 def _run_lines(session: Session, record: RunRecord | None, steps: Sequence[Step], paint: Palette) -> Iterator[str]:
-    from memanto.loop.runs import count
-
     if record is not None:
         yield from columns([_summary(session, record, paint)])
         for name, text in (
@@ -159,11 +175,10 @@ def _run_lines(session: Session, record: RunRecord | None, steps: Sequence[Step]
                 yield f"  {paint('faint', name)}  {paint.safe(text)}"
     rows = []
     for one in steps:
-        took = [
-            count(number, noun) if number else "" for number, noun in ((one.tool_calls, "call"), (one.tokens, "token"))
-        ]
+        figures = ((one.tool_calls, "call"), (one.tokens, "token"))
+        took = [counted(number, noun) for number, noun in figures if number]
         wrong = paint("bad", f"failed: {one.failure.text}") if one.failure else ""
-        rows.append([str(one.number), ", ".join(filter(None, took)), f"{paint.safe(one.outcome)}  {wrong}".rstrip()])
+        rows.append([str(one.number), ", ".join(took), f"{paint.safe(one.outcome)}  {wrong}".rstrip()])
     yield from columns(rows, indent="  ")
 
 
@@ -171,7 +186,9 @@ def runs(
     session: Session,
     task_type: TaskTypeOption = None,
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Only those that have not ended.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", parser=whole(1, such_as=20), help="At most so many.")
+    ] = 20,
 ) -> None:
     """List runs, the latest first."""
     with session.memory() as memory:
@@ -182,8 +199,6 @@ def runs(
 
 
 def _summary(session: Session, record: RunRecord, paint: Palette) -> list[str]:
-    from memanto.loop.runs import count
-
     kind = {"success": "good", "failure": "bad", "unfinished": "warn"}[record.state]
     failures = f"{record.failed_steps} failed" + (f" ({record.repeats} again)" if record.repeats else "")
     return [
@@ -191,8 +206,8 @@ def _summary(session: Session, record: RunRecord, paint: Palette) -> list[str]:
         stamp(record.started_at, session.zone),
         paint.safe(record.task_type) + ("" if record.arm == "memory" else f" [{record.arm}]"),
         paint(kind, record.state),
-        count(record.steps, "step"),
-        count(record.tool_calls, "call"),
+        counted(record.steps, "step"),
+        "" if record.tool_calls is None else counted(record.tool_calls, "call"),
         failures if record.failures else "",
     ]
 
@@ -214,7 +229,13 @@ def compounding(
     ] = None,
     min_runs: Annotated[
         int | None,
-        typer.Option("--min-runs", help="Fewer finished runs give no number (default 8).", show_default=False),
+        typer.Option(
+            "--min-runs",
+            metavar="N",
+            parser=whole(4, such_as=8),
+            help="Fewer finished runs give no number (default 8).",
+            show_default=False,
+        ),
     ] = None,
     against: Annotated[str, typer.Option("--against", help="The arm that others are compared with.")] = "off",
 ) -> None:
@@ -248,10 +269,13 @@ def _value(found: Compounding) -> dict[str, object]:
             "unfinished": one.unfinished,
             "repeat_rate": one.repeat_rate,
             "metrics": {
-                metric.name: {"mean": metric.mean, "trend": number(metric.trend), "values": metric.values}
+                metric.name: {
+                    "mean": metric.mean, "trend": number(metric.trend), "values": metric.values,
+                    "reported": len(metric.values),
+                }
                 for metric in one.metrics
             },
-        }
+        }  # fmt: skip
 
     def comparison(one: Comparison) -> dict[str, object]:
         differences = {name: number(value) for name, value in one.differences.items()}
@@ -280,30 +304,38 @@ def _compounding_lines(found: Compounding, paint: Palette) -> Iterator[str]:
 
 def _arm_lines(arm: Arm, paint: Palette) -> Iterator[str]:
     from memanto.loop.plotting import bars
-    from memanto.loop.runs import count
 
     rest = f", {arm.unfinished} unfinished" if arm.unfinished else ""
     again = "" if arm.repeat_rate is None else f", {arm.repeat_rate:.0%} of failures had happened before"
-    yield f"  arm {paint('strong', arm.name)}: {count(arm.runs, 'run')}{rest}{again}"
+    yield f"  arm {paint('strong', arm.name)}: {counted(arm.runs, 'run')}{rest}{again}"
     rows = []
     for metric in arm.metrics:
         if metric.mean is not None and (any(metric.values) or metric.name == "success"):
-            mean = f"{metric.mean:.4g}"
-            rows.append([metric.name.replace("_", " "), mean, _told(metric.trend, " per run"), bars(metric.values)])
+            some = f"  in {len(metric.values)} of {arm.runs} runs" if len(metric.values) < arm.runs else ""
+            trend = _told(metric.trend, " per run")
+            rows.append([_words(metric.name), f"{metric.mean:.4g}", trend, f"{bars(metric.values)}{some}"])
     yield from columns([[paint("faint", one) for one in ("", "mean", "trend", "")], *rows], indent="    ")
+    if lacking := [_words(metric.name) for metric in arm.metrics if arm.runs and not metric.values]:
+        yield f"    {paint('faint', 'not reported')}: {', '.join(lacking)}"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _comparison_lines(task: TaskCompounding, paint: Palette) -> Iterable[str]:
     for one in task.comparisons:
         yield f"  {paint('strong', one.arm)} compared with {paint('strong', one.against)}"
-        rows = [[name.replace("_", " "), _told(value, "")] for name, value in one.differences.items() if _tells(value)]
+        rows = [[_words(name), _told(value, "")] for name, value in one.differences.items() if _tells(value)]
         yield from columns(rows, indent="    ")
 
 
 def _tells(value: Estimate | TooFewRuns) -> bool:
     from memanto.loop.statistics import Estimate
 
-    return not isinstance(value, Estimate) or (value.value, value.low, value.high) != (0, 0, 0)
+    if isinstance(value, Estimate):
+        return (value.value, value.low, value.high) != (0, 0, 0)
+    return value.runs > 0
 
 
 def _told(value: Estimate | TooFewRuns, unit: str) -> str:

@@ -17,8 +17,9 @@ from memanto.cli.schedule_state import LOG, LastRun, State, changed, only_one, r
 from memanto.cli.session import Session
 from memanto.cli.style import Palette, columns
 from memanto.cli.text import stamp
-from memanto.cli.timers import Job, choose, timers
+from memanto.cli.timers import HOME, Job, choose, timers
 from memanto.cli.verb import verb
+from memanto.counted import counted
 from memanto.errors import InvalidInputError, MemantoError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ DEFAULT_AT: Final = "23:55"
 FAILED: Final = 3
 """Exit status of `schedule run` when a step or a check failed."""
 OVERDUE: Final = timedelta(days=2)
-_PASSED_ON: Final = ("MEMANTO_HOME", "MEMANTO_BACKEND", "MEMANTO_QDRANT_URL", "MEMANTO_OFFLINE", "TZ")
+_PASSED_ON: Final = ("MEMANTO_BACKEND", "MEMANTO_QDRANT_URL", "MEMANTO_OFFLINE", "TZ")
 _LOG_BYTES: Final = 1_000_000
 
 
@@ -61,8 +62,8 @@ def enable(
     if show:
         session.emit({"line": job.cron_line}, lambda _: [job.cron_line])
         return
-    timer = choose(by, job)
-    for other in timers():
+    timer = choose(by, job, session.home())
+    for other in timers(session.home()):
         if other.name != timer.name and other.installed():
             other.remove()
     timer.install(job)
@@ -78,7 +79,7 @@ def disable(session: Session) -> None:
 
     Removes what `enable` installed and nothing else.
     """
-    removed = [timer.name for timer in timers() if timer.installed() and timer.remove()]
+    removed = [timer.name for timer in timers(session.home()) if timer.installed() and timer.remove()]
     changed(session.home(), timer=None, at=None)
     value = {"enabled": False, "removed": removed}
     session.emit(value, lambda _: [f"disabled ({', '.join(removed)})" if removed else "nothing was enabled"])
@@ -90,7 +91,7 @@ def _job(session: Session, at: str) -> Job:
     return Job(
         command=(sys.executable, "-m", "memanto.cli", "schedule", "run", "--quiet"),
         at=_time(at),
-        environment={**kept, "MEMANTO_HOME": str(home.resolve())},
+        environment={HOME: str(home.resolve()), **kept},
         log=home.resolve() / LOG,
     )
 
@@ -114,7 +115,7 @@ def next_run(at: time, session: Session) -> datetime:
 def status(session: Session) -> None:
     """Show whether upkeep is scheduled, and how the last run went."""
     state = read_state(session.home())
-    here = [timer.name for timer in timers() if timer.installed()]
+    here = [timer.name for timer in timers(session.home()) if timer.installed()]
     upcoming = next_run(_time(state.at), session) if state.at and here else None
     value = {"enabled": bool(here), "timer": here[0] if here else None, "at": state.at if here else None,
              "next_run": upcoming, "last": state.last, "overdue": is_overdue(state, session.now, enabled=bool(here)),
@@ -125,7 +126,7 @@ def status(session: Session) -> None:
 def schedule_check(session: Session) -> tuple[bool, str, str]:
     """Return for `doctor` whether the schedule is in order, what was found, and the command that mends it."""
     state = read_state(session.home())
-    here = [timer.name for timer in timers() if timer.installed()]
+    here = [timer.name for timer in timers(session.home()) if timer.installed()]
     if state.last is not None and not state.last.ok:
         return False, f"the last run had problems: {state.last.problems[0]}", "memanto schedule run"
     if is_overdue(state, session.now, enabled=bool(here)):
@@ -233,7 +234,7 @@ def _problems(report: UpkeepReport) -> Iterator[str]:
     for name, detail in report.failed_checks.items():
         yield f"{report.agent}, doctor: {name}: {detail}"
     if report.skipped_days:
-        yield f"{report.agent}, summary: {report.skipped_days} days were too many to catch up"
+        yield f"{report.agent}, summary: {counted(report.skipped_days, 'day')} too many to catch up"
 
 
 def _shorten(log: Path) -> None:

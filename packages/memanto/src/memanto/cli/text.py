@@ -8,6 +8,7 @@ from datetime import datetime, tzinfo
 from typing import Final
 
 from memanto.cli.style import Palette, columns, indented
+from memanto.counted import counted
 from memanto.models import Memory, Receipt, Recollection, Status
 
 SHORT_ID: Final = 18
@@ -49,6 +50,14 @@ def stamp(moment: datetime | None, zone: tzinfo, *, absent: str = "", seconds: b
     return moment.replace(tzinfo=None).isoformat(" ", "seconds" if seconds else "minutes")
 
 
+def byte_size(count: int) -> str:
+    """Return a number of bytes in the largest unit of which there is a whole one."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"
+
+
 # -- receipts ---------------------------------------------------------------------------------------
 def receipt_lines(done: str, receipt: Receipt, paint: Palette, *, stored: bool = True) -> Iterator[str]:
     """Yield what a write did, and what its writer should know; no id of its own unless it was stored."""
@@ -58,7 +67,7 @@ def receipt_lines(done: str, receipt: Receipt, paint: Palette, *, stored: bool =
         f"{receipt.type.value}{' (guessed)' if receipt.type_guessed else ''}",
         f"version {receipt.version}",
         paint(_STATUS[receipt.status], receipt.status.value),
-        *([f"{len(receipt.part_ids)} parts"] if receipt.part_ids else []),
+        *([counted(len(receipt.part_ids), "part")] if receipt.part_ids else []),
         *(["found by words only"] if receipt.searchable == "lexical" else []),
     ]
     shown = f" {paint('id', receipt.id)}" if stored or known else ""
@@ -202,7 +211,7 @@ def memory_lines(memory: Memory, zone: tzinfo, paint: Palette) -> Iterator[str]:
 
 def history_lines(versions: Sequence[Memory], zone: tzinfo, paint: Palette) -> Iterator[str]:
     """Yield every version, oldest first: when, what was done, by whom, why, and its text."""
-    yield f"{paint('id', versions[-1].id)}  {len(versions)} version{'s' if len(versions) != 1 else ''}"
+    yield f"{paint('id', versions[-1].id)}  {counted(len(versions), 'version')}"
     before: Memory | None = None
     for memory in versions:
         decided = memory.decision

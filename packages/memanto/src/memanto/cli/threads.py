@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memanto.cli.bounded import whole
 from memanto.cli.options import YesOption
 from memanto.cli.session import Session
 from memanto.cli.style import Palette, columns
-from memanto.cli.text import stamp
+from memanto.cli.text import byte_size, stamp
 from memanto.cli.verb import verb
-from memanto.errors import NotFoundError
+from memanto.counted import counted
+from memanto.errors import NotFoundError, StoreDamagedError
 
 if TYPE_CHECKING:
     from memanto.checkpoints import Checkpoint, CheckpointLog, LogSize, ThreadInfo
@@ -44,20 +46,23 @@ def _thread_lines(session: Session, found: Sequence[ThreadInfo], size: LogSize, 
         [
             paint("id", one.id),
             _when(session, one.updated),
-            _count(one.checkpoints, "checkpoint"),
-            _count(one.namespaces, "namespace"),
-            _bytes(one.bytes),
+            counted(one.checkpoints, "checkpoint"),
+            counted(one.namespaces, "namespace"),
+            byte_size(one.bytes),
         ]
         for one in found
     )
     if found and size.disk_bytes is not None:
-        yield f"{_bytes(size.disk_bytes)} on the disk"
+        yield f"{byte_size(size.disk_bytes)} on the disk"
 
 
 def show(
     session: Session,
     thread: ThreadArgument,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many checkpoints.")] = 20,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", "-n", metavar="N", parser=whole(1, such_as=20), help="At most so many checkpoints."),
+    ] = 20,
 ) -> None:
     """Show a thread's checkpoints, the latest first.
 
@@ -89,8 +94,8 @@ def _described(one: Checkpoint) -> dict[str, object]:
 def _checkpoint_lines(
     session: Session, info: ThreadInfo, shown: Sequence[tuple[Checkpoint, int]], paint: Palette
 ) -> Iterator[str]:
-    kinds = ", ".join(f"{_bytes(size)} {kind}" for kind, size in info.by_kind.items() if size)
-    yield f"{paint('strong', info.id)}: {_count(info.checkpoints, 'checkpoint')}, {_bytes(info.bytes)} ({kinds})"
+    kinds = ", ".join(f"{byte_size(size)} {kind}" for kind, size in info.by_kind.items() if size)
+    yield f"{paint('strong', info.id)}: {counted(info.checkpoints, 'checkpoint')}, {byte_size(info.bytes)} ({kinds})"
     yield from columns(
         (
             [
@@ -98,7 +103,7 @@ def _checkpoint_lines(
                 _when(session, one.ts),
                 f"step {one.step}",
                 paint.safe(one.source),
-                _count(writes, "write") if writes else "",
+                counted(writes, "write") if writes else "",
                 paint("faint", one.key.ns),
             ]
             for one, writes in shown
@@ -115,7 +120,13 @@ def prune(
     *,
     keep_last: Annotated[
         int | None,
-        typer.Option("--keep-last", metavar="N", min=1, help="Keep so many of each namespace.", show_default=False),
+        typer.Option(
+            "--keep-last",
+            metavar="N",
+            parser=whole(1, such_as=20),
+            help="Keep so many of each namespace.",
+            show_default=False,
+        ),
     ] = None,
     before: Annotated[
         str | None,
@@ -136,35 +147,47 @@ def prune(
         for thread in threads or ():
             _info(log, thread)
         planned = log.prune(threads, keep_last=keep_last, before=moment, dry_run=True)
-        what = f"{_count(planned.checkpoints, 'checkpoint')} of {_count(planned.threads, 'thread')}"
+        what = f"{counted(planned.checkpoints, 'checkpoint')} of {counted(planned.threads, 'thread')}"
         if not dry_run and planned.checkpoints:
             session.confirm(lambda: f"Remove {what} for good?", yes=yes)
             planned = log.prune(threads, keep_last=keep_last, before=moment)
             log.compact()
-            what = f"{_count(planned.checkpoints, 'checkpoint')} of {_count(planned.threads, 'thread')}"
+            what = f"{counted(planned.checkpoints, 'checkpoint')} of {counted(planned.threads, 'thread')}"
     kept = planned.kept_for_rebuilding
     done = "would remove" if dry_run else "removed"
     session.emit({"pruned": planned, "dry_run": dry_run}, lambda _: [f"{done} {what}"])
     if kept:
-        session.note(f"{_count(kept, 'checkpoint')} more stayed, because later ones are rebuilt from them")
+        session.note(f"{counted(kept, 'checkpoint')} more stayed, because later ones are rebuilt from them")
 
 
 def delete(
     session: Session,
-    thread: ThreadArgument,
+    threads: Annotated[list[str], typer.Argument(metavar="THREAD...", help="Their ids.", show_default=False)],
     yes: YesOption = False,
 ) -> None:
-    """Remove a thread with all it has; this cannot be undone."""
+    """Remove threads with all they have; this cannot be undone.
+
+    Damaged ones, too: those that cannot be read at all have to be named together.
+    """
     with _log(session) as log:
-        info = _info(log, thread)
-        count = _count(info.checkpoints, "checkpoint")
-        session.confirm(lambda: f"Delete thread {thread} with {count} for good?", yes=yes)
-        log.delete_threads([thread])
+        held = {thread: _checkpoints(log, thread) for thread in threads}
+        known = [number for number in held.values() if number is not None]
+        count = counted(sum(known), "checkpoint") if len(known) == len(held) else "damaged checkpoints"
+        names = ", ".join(held)
+        which = f"{'thread' if len(held) == 1 else 'threads'} {names}"
+        session.confirm(lambda: f"Delete {which} with {count} for good?", yes=yes)
+        log.delete_threads(held)
         log.compact()
-    session.emit(
-        {"thread": thread, "deleted": True, "checkpoints": info.checkpoints},
-        lambda paint: [f"{paint('strong', thread)}: deleted with {count}"],
-    )
+    value = {"deleted": True, "threads": [{"thread": one, "checkpoints": number} for one, number in held.items()]}
+    session.emit(value, lambda paint: [f"{paint('strong', names)}: deleted with {count}"])
+
+
+def _checkpoints(log: CheckpointLog, thread: str) -> int | None:
+    """Return how many checkpoints a thread has; `None` for one whose files do not tell any more."""
+    try:
+        return _info(log, thread).checkpoints
+    except StoreDamagedError:
+        return None
 
 
 def _log(session: Session) -> CheckpointLog:
@@ -174,7 +197,7 @@ def _log(session: Session) -> CheckpointLog:
 
 
 def _info(log: CheckpointLog, thread: str) -> ThreadInfo:
-    found = next((one for one in log.threads() if one.id == thread), None)
+    found = log.thread(thread)
     if found is None:
         raise NotFoundError(
             f"agent {log.agent!r} has no thread {thread!r}", hint="`memanto threads list` shows those there are"
@@ -186,14 +209,3 @@ def _when(session: Session, ts: str) -> str:
     from memanto.checkpoints.retention import time_of
 
     return stamp(time_of(ts), session.zone)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _bytes(count: int) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count} B"

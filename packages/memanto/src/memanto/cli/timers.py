@@ -1,11 +1,13 @@
 """What runs a command every day on this machine: cron, a systemd user timer, launchd or the Windows scheduler.
 
-Each way installs, removes and finds exactly what it installed itself, recognised by its mark, and touches nothing
-else. All of them run the same command line.
+Each way installs, removes and finds exactly what it installed itself for one store, recognised by its mark and the
+store's folder (`MEMANTO_HOME`), and touches nothing else: several stores of one user have a schedule each. All of
+them run the same command line.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import plistlib
 import shlex
@@ -21,6 +23,8 @@ from typing import Final, Protocol
 from memanto.errors import BackendError, ConfigurationError
 
 MARK: Final = "memanto-upkeep"
+HOME: Final = "MEMANTO_HOME"
+"""Variable that names the folder of the store; every job is given it."""
 _TIMEOUT: Final = 30
 
 
@@ -53,7 +57,7 @@ class Job:
 
 
 class Timer(Protocol):
-    """A way to run a job every day."""
+    """A way to run the job of one store every day."""
 
     name: str
 
@@ -91,28 +95,43 @@ def _must(command: Sequence[str], *, stdin: str | None = None) -> None:
         )
 
 
+def _label(home: Path) -> str:
+    """Return the name of a store's job where jobs have names: the mark and a digest of the store's folder."""
+    return f"{MARK}-{hashlib.blake2b(os.fsencode(home.resolve()), digest_size=4).hexdigest()}"
+
+
 class Cron:
-    """A line in the user's crontab."""
+    """A line in the user's crontab.
+
+    Args:
+        home: Folder of the store that the line is for.
+    """
 
     name = "cron"
+
+    def __init__(self, home: Path) -> None:
+        self._home = home.resolve()
 
     def available(self) -> bool:
         return shutil.which("crontab") is not None and _daemon_runs(("cron", "crond"))
 
     def install(self, job: Job) -> None:
-        lines = [line for line in self._lines() if not _is_ours(line)]
+        lines = [line for line in self._lines() if not self._is_ours(line)]
         self._write([*lines, job.cron_line])
 
     def remove(self) -> bool:
         lines = self._lines()
-        kept = [line for line in lines if not _is_ours(line)]
+        kept = [line for line in lines if not self._is_ours(line)]
         if kept == lines:
             return False
         self._write(kept)
         return True
 
     def installed(self) -> bool:
-        return shutil.which("crontab") is not None and any(map(_is_ours, self._lines()))
+        return shutil.which("crontab") is not None and any(map(self._is_ours, self._lines()))
+
+    def _is_ours(self, line: str) -> bool:
+        return home_of(line) == self._home
 
     def _lines(self) -> list[str]:
         done = _run(["crontab", "-l"])
@@ -125,8 +144,16 @@ class Cron:
             _run(["crontab", "-r"])
 
 
-def _is_ours(line: str) -> bool:
-    return line.rstrip().endswith(f"# {MARK}")
+def home_of(line: str) -> Path | None:
+    """Return the folder of the store that a line of a crontab is for; `None` for a line that is not of this module."""
+    if not line.rstrip().endswith(f"# {MARK}") or line.lstrip().startswith("#"):
+        return None
+    try:
+        words = shlex.split(line.replace("\\%", "%"), comments=True)
+    except ValueError:  # somebody changed the line, and its quotes do not match
+        return None
+    homes = [word.removeprefix(f"{HOME}=") for word in words if word.startswith(f"{HOME}=")]
+    return Path(homes[0]) if homes else None
 
 
 def _daemon_runs(names: Sequence[str]) -> bool:
@@ -145,13 +172,19 @@ def _daemon_runs(names: Sequence[str]) -> bool:
 
 
 class Systemd:
-    """A timer of the user's systemd, which catches up after the machine was off."""
+    """A timer of the user's systemd, which catches up after the machine was off.
+
+    Args:
+        home: Folder of the store that the timer is for.
+        folder: Where units are kept.
+    """
 
     name = "systemd"
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, home: Path, folder: Path | None = None) -> None:
         config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         self._folder = folder or config / "systemd" / "user"
+        self._label = _label(home)
 
     def available(self) -> bool:
         if shutil.which("systemctl") is None:
@@ -161,10 +194,10 @@ class Systemd:
     def install(self, job: Job) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         service, timer = self.units(job)
-        (self._folder / f"{MARK}.service").write_text(service, encoding="utf-8")
-        (self._folder / f"{MARK}.timer").write_text(timer, encoding="utf-8")
+        (self._folder / f"{self._label}.service").write_text(service, encoding="utf-8")
+        (self._folder / f"{self._label}.timer").write_text(timer, encoding="utf-8")
         _must(["systemctl", "--user", "daemon-reload"])
-        _must(["systemctl", "--user", "enable", "--now", f"{MARK}.timer"])
+        _must(["systemctl", "--user", "enable", "--now", f"{self._label}.timer"])
 
     def units(self, job: Job) -> tuple[str, str]:
         """Return the texts of the service and of its timer; systemd reads "%" as the start of a specifier."""
@@ -181,14 +214,14 @@ class Systemd:
     def remove(self) -> bool:
         if not self.installed():
             return False
-        _run(["systemctl", "--user", "disable", "--now", f"{MARK}.timer"])
+        _run(["systemctl", "--user", "disable", "--now", f"{self._label}.timer"])
         for kind in ("timer", "service"):
-            (self._folder / f"{MARK}.{kind}").unlink(missing_ok=True)
+            (self._folder / f"{self._label}.{kind}").unlink(missing_ok=True)
         _run(["systemctl", "--user", "daemon-reload"])
         return True
 
     def installed(self) -> bool:
-        return (self._folder / f"{MARK}.timer").exists()
+        return (self._folder / f"{self._label}.timer").exists()
 
 
 def _quoted(text: str) -> str:
@@ -196,13 +229,18 @@ def _quoted(text: str) -> str:
 
 
 class Launchd:
-    """A launch agent of macOS, which runs after the machine wakes when it slept then."""
+    """A launch agent of macOS, which runs after the machine wakes when it slept then.
+
+    Args:
+        home: Folder of the store that the agent is for.
+        folder: Where launch agents are kept.
+    """
 
     name = "launchd"
-    label = f"local.{MARK}"
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._file = (folder or Path.home() / "Library" / "LaunchAgents") / f"{self.label}.plist"
+    def __init__(self, home: Path, folder: Path | None = None) -> None:
+        self._label = f"local.{_label(home)}"
+        self._file = (folder or Path.home() / "Library" / "LaunchAgents") / f"{self._label}.plist"
 
     def available(self) -> bool:
         return sys.platform == "darwin" and shutil.which("launchctl") is not None
@@ -217,7 +255,7 @@ class Launchd:
         """Return the property list of the agent."""
         return plistlib.dumps(
             {
-                "Label": self.label,
+                "Label": self._label,
                 "ProgramArguments": list(job.command),
                 "EnvironmentVariables": dict(job.environment),
                 "StartCalendarInterval": {"Hour": job.at.hour, "Minute": job.at.minute},
@@ -238,9 +276,16 @@ class Launchd:
 
 
 class WindowsTask:
-    """A task of the Windows scheduler."""
+    """A task of the Windows scheduler.
+
+    Args:
+        home: Folder of the store that the task is for.
+    """
 
     name = "windows-task"
+
+    def __init__(self, home: Path) -> None:
+        self._label = _label(home)
 
     def available(self) -> bool:
         return sys.platform == "win32" and shutil.which("schtasks") is not None
@@ -252,7 +297,7 @@ class WindowsTask:
                 "/Create",
                 "/F",
                 "/TN",
-                MARK,
+                self._label,
                 "/SC",
                 "DAILY",
                 "/ST",
@@ -268,24 +313,24 @@ class WindowsTask:
         return f'cmd /c "{variables}{subprocess.list2cmdline(job.command)} >> "{job.log}" 2>&1"'
 
     def remove(self) -> bool:
-        return self.installed() and _run(["schtasks", "/Delete", "/F", "/TN", MARK]).returncode == 0
+        return self.installed() and _run(["schtasks", "/Delete", "/F", "/TN", self._label]).returncode == 0
 
     def installed(self) -> bool:
-        return shutil.which("schtasks") is not None and _run(["schtasks", "/Query", "/TN", MARK]).returncode == 0
+        return shutil.which("schtasks") is not None and _run(["schtasks", "/Query", "/TN", self._label]).returncode == 0
 
 
-def timers() -> list[Timer]:
-    """Return the ways there are, the preferred first."""
-    return [Launchd(), WindowsTask(), Cron(), Systemd()]
+def timers(home: Path) -> list[Timer]:
+    """Return the ways there are to run the job of the store in this folder, the preferred first."""
+    return [Launchd(home), WindowsTask(home), Cron(home), Systemd(home)]
 
 
-def choose(wanted: str | None, job: Job) -> Timer:
+def choose(wanted: str | None, job: Job, home: Path) -> Timer:
     """Return the timer to use: the one that is named, else the first that this machine has.
 
     Raises:
         ConfigurationError: There is none; the hint is the line to add by hand.
     """
-    known = {timer.name: timer for timer in timers()}
+    known = {timer.name: timer for timer in timers(home)}
     if wanted is not None and wanted not in known:
         raise ConfigurationError(f"unknown scheduler {wanted!r}", hint=f"one of {', '.join(known)}")
     for timer in known.values() if wanted is None else [known[wanted]]:

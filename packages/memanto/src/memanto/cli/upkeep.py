@@ -16,7 +16,8 @@ from memanto.cli.text import stamp
 from memanto.cli.verb import verb
 from memanto.composition import current_settings
 from memanto.config_keys import expanded
-from memanto.errors import ConfigurationError, NotFoundError
+from memanto.counted import counted
+from memanto.errors import ConfigurationError, NotFoundError, StoreDamagedError
 
 if TYPE_CHECKING:
     from memanto.embedding.port import Embedder
@@ -32,12 +33,21 @@ def register(app: typer.Typer) -> None:
 # -- status -----------------------------------------------------------------------------------------
 def status(session: Session) -> None:
     """Show what the agent's store holds, and where it is."""
+    from memanto.cli.threads_upkeep import checkpoint_size, told
+
     agent, origin = session.chosen_agent()
     with session.memory(agent) as memory:
         found = memory.status()
         agents = len(memory.agents())
-    value = {"status": found, "origin": origin, "agents": agents, "backend": current_settings().backend}
-    session.emit(value, lambda paint: _status_lines(session, found, origin, agents, paint))
+    try:
+        size = checkpoint_size(agent)
+        checkpoints = "" if size is None else told(size)
+    except StoreDamagedError as error:  # the memories are none the worse for it
+        size, checkpoints = None, f"damaged, `memanto doctor` says more: {error.message}"
+    value = {
+        "status": found, "origin": origin, "agents": agents, "backend": current_settings().backend, "checkpoints": size,
+    }  # fmt: skip
+    session.emit(value, lambda paint: _status_lines(session, found, origin, agents, paint, checkpoints=checkpoints))
 
 
 def _backend() -> str:
@@ -48,17 +58,20 @@ def _backend() -> str:
     return f"{settings.backend}, offline: no call to another machine" if settings.offline else settings.backend
 
 
-def _status_lines(session: Session, found: StoreStatus, origin: str, agents: int, paint: Palette) -> Iterator[str]:
+def _status_lines(
+    session: Session, found: StoreStatus, origin: str, agents: int, paint: Palette, *, checkpoints: str = ""
+) -> Iterator[str]:
     rows: list[tuple[str, str]] = [
         ("agent", f"{paint('strong', found.agent.id)} (from {origin})"),
         ("description", paint.safe(found.agent.description)),
-        ("memories", f"{found.memories} in {found.versions} versions"),
+        ("memories", f"{found.memories:,} in {counted(found.versions, 'version')}"),
         ("active", ", ".join(f"{count} {kind.value}" for kind, count in found.by_type.items())),
         ("standing", ", ".join(f"{count} {one.value}" for one, count in found.by_status.items())),
         ("recorded", _span(session, found)),
         ("backend", _backend()),
         ("store", f"{found.engine}, {found.location}"),
         ("disk", _size(found.disk_bytes)),
+        ("checkpoints", paint.safe(checkpoints)),
         ("embedder", found.embedder or "none yet: found by words only"),
         ("agents", str(agents)),
     ]
@@ -116,16 +129,23 @@ def doctor(
 ) -> None:
     """Check that the store works, by using it.
 
-    Writes and reads a canary; looks at disk, model, vectors and lineage. Exit status 3 when a check fails.
+    Writes and reads a canary; looks at disk, model, vectors, lineage and checkpoints. Exit status 3 when a check fails.
     """
     from memanto.cli.schedule import schedule_check
+    from memanto.cli.threads_upkeep import checkpoint_checks, has_checkpoints
     from memanto.maintenance import Checkup
 
     backend = Checkup(name="backend", ok=True, detail=_backend())
     kept, told, command = schedule_check(session)
     schedule = Checkup(name="schedule", ok=kept, detail=told, fix=command)
     with closing(session.memory()) as memory:  # opened by the check, which reports a store that does not
-        checks = [backend, *memory.doctor(repair=repair), schedule]
+        try:
+            found = memory.doctor(repair=repair)
+        except NotFoundError:
+            if not has_checkpoints(memory.agent):
+                raise
+            found = []  # the agent of a graph that stores no memories
+        checks = [backend, *found, *checkpoint_checks(memory.agent), schedule]
     sound = all(check.ok for check in checks)
     session.emit({"ok": sound, "checks": checks}, lambda paint: _check_lines(checks, paint))
     if not sound:
@@ -161,7 +181,7 @@ def reindex(
     with session.memory() as memory, session.progress("Embedding") as progress:
         done = memory.reindex(chosen, progress=progress)
     searched = "; now searched" if done.switched else ""
-    session.emit(done, lambda _: [f"{done.embedded} of {done.total} versions embedded anew{searched}"])
+    session.emit(done, lambda _: [f"{done.embedded} of {counted(done.total, 'version')} embedded anew{searched}"])
     if embedder is not None and done.switched:
         setting = "embed_model_path" if expanded(Path(embedder)).is_dir() else "embed_model"
         session.note(f"`memanto config set {setting} {embedder}` makes it the model in use")

@@ -55,10 +55,12 @@ def join_bare_words(
         positionals: How many positional words the command takes.
 
     Raises:
-        InvalidInputError: A positional word is left over, and no unknown option may have meant to take it.
+        InvalidInputError: A positional word is left over, and no unknown option may have meant to take it; or an
+            option lacks one of its two dashes.
     """
     takers = frozenset(valued)
     tokens = list(_tokens(arguments, takers))
+    _refuse_single_dash(tokens, takers, flags)
     excess = sum(token.kind == "positional" for token in tokens) - positionals
     result: list[str] = []
     joined: list[Joined] = []
@@ -126,6 +128,14 @@ def _tokens(arguments: Sequence[str], valued: frozenset[str]) -> Iterator[_Token
             yield _Token(text, "option", text)
 
 
+def _refuse_single_dash(tokens: Sequence[_Token], takers: Container[str], flags: Container[str]) -> None:
+    """Name an option that lacks one of its two dashes: `-type fact` would be read as `-t ype`."""
+    for token in tokens:
+        name = f"-{token.text.partition('=')[0]}"
+        if token.kind == "option" and not token.text.startswith("--") and (name in takers or name in flags):
+            raise InvalidInputError(f"no such option: {token.text}. Did you mean {name}?", hint="names take two dashes")
+
+
 def _refuse_stray(tokens: Sequence[_Token], positionals: int) -> None:
     """Name the word that is left over."""
     words = [token for token in tokens if token.kind == "positional"]
@@ -134,4 +144,7 @@ def _refuse_stray(tokens: Sequence[_Token], positionals: int) -> None:
         if token.kind == "positional" and before.kind in {"value", "both"}
     ]  # fmt: skip
     stray = after_value[0] if after_value else words[positionals]
-    raise InvalidInputError(f"unexpected word {stray.text!r}", hint="put a text or value of several words in quotes")
+    # Without a hint of ours, the command's help is named: quotes would not mend these.
+    mended = positionals > 0 or bool(after_value)
+    hint = "put a text or value of several words in quotes" if mended and " " not in stray.text else ""
+    raise InvalidInputError(f"unexpected word {stray.text!r}", hint=hint)

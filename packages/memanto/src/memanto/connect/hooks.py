@@ -74,7 +74,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     try:
         event, options = _parsed(arguments)
     except InvalidInputError as error:
-        sys.stderr.write(f"error[{error.code}]: {error}\n")
+        sys.stderr.write(f"error[{error.code}]: {error.message}\n  {error.hint}\n")
         return error.exit_code
     answer: list[str] = []
     worker = threading.Thread(target=lambda: _answer(event, options, environ, answer), daemon=True)

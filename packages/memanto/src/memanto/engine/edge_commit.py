@@ -46,8 +46,9 @@ def commit(
         check_point(change.point, shard.dimensions)
         check_payload(change.closing)
     times: list[datetime | None] = []
+    refused: set[UUID] = set()
     for chunk in _chunks(list(zip(changes, tokens, strict=True))):
-        times += _commit_chunk(shard, chunk, clock)
+        times += _commit_chunk(shard, chunk, clock, refused)
     return times
 
 
@@ -89,8 +90,9 @@ def put_vectors(shard: Shard, name: str, vectors: Mapping[UUID, Vector]) -> None
 
 
 def _commit_chunk(
-    shard: Shard, changes: Sequence[tuple[Change, str]], clock: Callable[[], datetime]
+    shard: Shard, changes: Sequence[tuple[Change, str]], clock: Callable[[], datetime], refused: set[UUID]
 ) -> list[datetime | None]:
+    """Write a chunk of a commit; `refused` are the points that this commit did not get to insert."""
     wanted = {change.point.id for change, _ in changes}
     closed = {change.closes for change, _ in changes if change.closes is not None}
     present = shard.get(list(wanted), vectors=False)
@@ -99,13 +101,16 @@ def _commit_chunk(
     times: list[datetime | None] = []
     last = shard.last_recorded_at
     for change, token in changes:
-        if change.point.id in present or change.point.id in staged:
-            times.append(_time_given(present.get(change.point.id), change, token, last))
+        key = change.point.id
+        if change.closes in refused or key in present or key in staged:
+            times.append(_time_given(present.get(key), change, token, last))
+            if times[-1] is None and key not in staged:
+                refused.add(key)
             continue
         time, last = _time_of(change, last, clock)
         times.append(time)
         stamped = dict(change.point.payload) | dict.fromkeys(change.stamp, to_rfc3339(time))
-        staged[change.point.id] = _with_token(change.point, stamped, token)
+        staged[key] = _with_token(change.point, stamped, token)
         if change.closes is not None:
             target = staged.get(change.closes) or stored.get(change.closes)
             if target is not None:

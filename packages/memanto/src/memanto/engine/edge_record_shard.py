@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,6 +14,7 @@ from memanto.engine.edge_convert import to_filter, translated
 from memanto.engine.edge_shard import Shard
 from memanto.engine.journal import Journal
 from memanto.engine.layout import Place, check_free_space, make_private, translated_os
+from memanto.engine.record_codec import BODY, HEAD, LIGHT, head_text, to_record
 from memanto.engine.records import Record
 from memanto.engine.schema import RECORD_KEYWORDS, RECORD_TIME
 from memanto.filters import Where
@@ -22,15 +22,12 @@ from memanto.filters import Where
 _UNUSED: Final = "none"
 """The engine wants one vector name; this is the kind that takes the least room."""
 _JOURNAL: Final = "journal"
-_HEAD: Final = "head"
-_BODY: Final = "body"
-_LIGHT: Final = [*RECORD_KEYWORDS, RECORD_TIME, _HEAD]
 _PAGE: Final = 1_000
-_to_json: Final = json.JSONEncoder(separators=(",", ":")).encode
+_EVERY_VALUE: Final = 1_000_000_000
 _births: Final = itertools.count()
 
 _Head: TypeAlias = tuple[str, Mapping[str, str], str]
-"""A record without its body, as the journal keeps it: its id in hexadecimal, its keys, its head as JSON."""
+"""A record without its body, as the journal keeps it: its id in hexadecimal, its keys, the text of its head."""
 
 
 class RecordShard(Shard):
@@ -104,26 +101,48 @@ class RecordShard(Shard):
         """Return the records that exist, in the order of the ids."""
         with translated(self.place.namespace):
             found = {one.id.hex: one for one in self.raw.retrieve(list(ids), True, False)}
-        return [_record(found[one]) for one in ids if one in found]
+        return [to_record(one, found[one].payload or {}, body=True) for one in ids if one in found]
+
+    def ids(self, where: Where) -> list[str]:
+        """Return the ids of matching records, damaged ones too, in no particular order."""
+        return [one.id.hex for one in self._pages(where, None, payload=False)]
+
+    def values(self, key: str) -> list[str]:
+        """Return the values of a key, sorted, also those of damaged records: the index tells them."""
+        with translated(self.place.namespace):
+            hits = self.raw.facet(qe.FacetRequest(key=key, limit=_EVERY_VALUE, filter=None, exact=True)).hits
+        return sorted(str(hit.value) for hit in hits)
+
+    def check_readable(self, ids: Sequence[str]) -> None:
+        """Raise `StoreDamagedError` unless the engine can read all of these, sound or not.
+
+        It reads what it deletes, and one that it cannot read leaves the open shard unfit for any further change.
+        """
+        with translated(self.place.namespace):
+            self.raw.retrieve(list(ids), [RECORD_TIME], False)
 
     def find(self, where: Where, limit: int | None = None, *, bodies: bool = True) -> list[Record]:
         """Return matching records in no particular order."""
-        found: list[Record] = []
-        offset = None
-        while True:
-            size = _PAGE if limit is None else min(_PAGE, limit - len(found))
-            page, offset = self._scroll(where, size, bodies=bodies, offset=offset)
-            found += map(_record, page)
-            if offset is None or (limit is not None and len(found) >= limit):
-                return found
+        pages = self._pages(where, limit, payload=True if bodies else list(LIGHT))
+        return [to_record(one.id.hex, one.payload or {}, body=bodies) for one in pages]
 
     def newest(self, where: Where, size: int, *, bodies: bool) -> list[Record]:
         """Return the `size` records with the latest times, latest first, those of one time in any order."""
-        page, _ = self._scroll(where, size, bodies=bodies, order_by=qe.OrderBy(RECORD_TIME, qe.Direction.Desc))
-        return [_record(one) for one in page]
+        payload = True if bodies else list(LIGHT)
+        page, _ = self._scroll(where, size, payload, order_by=qe.OrderBy(RECORD_TIME, qe.Direction.Desc))
+        return [to_record(one.id.hex, one.payload or {}, body=bodies) for one in page]
 
-    def _scroll(self, where: Where, size: int, *, bodies: bool, **position: Any) -> tuple[Any, Any]:
-        payload = True if bodies else _LIGHT
+    def _pages(self, where: Where, limit: int | None, *, payload: bool | list[str]) -> list[Any]:
+        found: list[Any] = []
+        offset = None
+        while True:
+            size = _PAGE if limit is None else min(_PAGE, limit - len(found))
+            page, offset = self._scroll(where, size, payload, offset=offset)
+            found += page
+            if offset is None or (limit is not None and len(found) >= limit):
+                return found
+
+    def _scroll(self, where: Where, size: int, payload: bool | list[str], **position: Any) -> tuple[Any, Any]:
         request = qe.ScrollRequest(limit=size, filter=to_filter(where), with_payload=payload, **position)
         with translated(self.place.namespace):
             return self.raw.scroll(request)  # type: ignore[no-any-return]
@@ -132,7 +151,7 @@ class RecordShard(Shard):
     def change(self, put: Sequence[Record], delete: Sequence[str] = ()) -> None:
         """Store and delete records, all or none, so that it survives the process when this returns."""
         check_free_space(self._folder)
-        heads = [(one.id, one.keys, _to_json(one.head)) for one in put]
+        heads = [(one.id, one.keys, head_text(one)) for one in put]
         bodies = [one.body for one in put]
         with translated_os(self._folder), translated(self.place.namespace), self._changing:
             self.touch()
@@ -168,7 +187,7 @@ class RecordShard(Shard):
         self.changes += 1
         if heads:
             points = [
-                qe.Point(key, {}, {**keys, _HEAD: head, _BODY: body})
+                qe.Point(key, {}, {**keys, HEAD: head, BODY: body})
                 for (key, keys, head), body in zip(heads, bodies, strict=True)
             ]
             self.raw.update(qe.UpdateOperation.upsert_points(points))
@@ -178,10 +197,3 @@ class RecordShard(Shard):
 
     def _newest(self) -> datetime | None:
         return None
-
-
-def _record(found: Any) -> Record:
-    payload = found.payload
-    head = json.loads(payload.pop(_HEAD))
-    body = payload.pop(_BODY, "")
-    return Record(found.id.hex, payload, head, body)

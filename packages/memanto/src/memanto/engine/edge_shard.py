@@ -14,6 +14,7 @@ from uuid import UUID
 
 import qdrant_edge as qe
 
+from memanto.counted import counted
 from memanto.engine.edge_convert import from_record, to_filter, translated
 from memanto.engine.integrity import LOG_MARK, MEND_HINT, Seal, differences, lead_of_the_log, seal
 from memanto.engine.layout import (
@@ -249,7 +250,7 @@ class Shard:
         points = self.points()
         if note is not None and points < note.points:
             raise StoreDamagedError(
-                f"{str(self.folder)!r} holds {points} points, but held {note.points} when it was last flushed",
+                f"{str(self.folder)!r} holds {counted(points, 'point')}, but held {note.points} when last flushed",
                 hint=MEND_HINT,
             )
         last = self._newest()
@@ -277,7 +278,7 @@ def vector_names(folder: Path) -> dict[str, int]:
 def _check_seal(folder: Path, sealed: Seal) -> None:
     changed = differences(folder, sealed)
     if changed:
-        more = f", and {len(changed) - 1} more files differ" if len(changed) > 1 else ""
+        more = f", and {counted(len(changed) - 1, 'more difference')}" if len(changed) > 1 else ""
         raise StoreDamagedError(
             f"{str(folder)!r} is not what it was when it was closed: {changed[0]}{more}", hint=MEND_HINT
         )

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import qdrant_edge as qe
 
-from memanto.engine.edge_convert import to_uuid, translated
+from memanto.engine.edge_convert import translated
 from memanto.engine.edge_shard import Shard
 from memanto.engine.layout import allocated_bytes, check_free_space, remove, sync_tree
 from memanto.errors import BackendError
@@ -55,16 +55,14 @@ def finish_next(target: Shard) -> None:
 
 
 def _copy(source: Any, target: Shard, leave_out: frozenset[UUID]) -> None:
+    # What is left out may be damaged, so nobody reads it.
+    wanted = qe.Filter(must_not=[qe.HasIdCondition(set(leave_out))]) if leave_out else None
     offset = None
     while True:
-        request = qe.ScrollRequest(limit=_PAGE, offset=offset, with_payload=True, with_vector=True)
+        request = qe.ScrollRequest(limit=_PAGE, offset=offset, filter=wanted, with_payload=True, with_vector=True)
         with translated(target.place.namespace):
             records, offset = source.scroll(request)
-            kept = [
-                qe.Point(record.id, record.vector or {}, record.payload)
-                for record in records
-                if to_uuid(record.id) not in leave_out
-            ]
+            kept = [qe.Point(record.id, record.vector or {}, record.payload) for record in records]
         if kept:
             target.update(qe.UpdateOperation.upsert_points(kept))
         if offset is None:

@@ -146,8 +146,9 @@ class Engine(Protocol):
         """Insert each change's point and close what it closes.
 
         Returns one item per change: the time of recording when the insertion won, `None` when a point
-        with that id was there already (then nothing of that change was stored). Each change gets a time
-        of its own, in the order given. Readable when this returns.
+        with that id was there already (then nothing of that change was stored). A change that closes what
+        another one of this call inserts is stored only if that insertion won. Each change gets a time of its
+        own, in the order given. Readable when this returns.
         """
 
     def replace(self, namespace: str, point: Point, expected_token: str | None) -> bool:

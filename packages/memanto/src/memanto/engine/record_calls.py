@@ -48,6 +48,15 @@ class CollectRecords(NamedTuple):
         return with_belongings(found, _of(shard).find, _of(shard).records)
 
 
+class RecordValues(NamedTuple):
+    """`Records.values`."""
+
+    key: str
+
+    def run(self, shard: Shard, clock: Clock) -> list[str]:  # noqa: ARG002
+        return _of(shard).values(self.key)
+
+
 class RecordFigures(NamedTuple):
     """`Records.info`."""
 
@@ -88,9 +97,10 @@ class DeleteRecords(NamedTuple):
     where: Where | None
 
     def run(self, shard: Shard, clock: Clock) -> None:  # noqa: ARG002
-        matching = () if self.where is None else (one.id for one in _of(shard).find(self.where, bodies=False))
+        matching = () if self.where is None else _of(shard).ids(self.where)
         doomed = list(dict.fromkeys((*self.ids, *matching)))
         if doomed:
+            _of(shard).check_readable(doomed)
             _of(shard).change((), doomed)
 
 
@@ -102,11 +112,12 @@ class ReclaimRecords(NamedTuple):
     def run(self, shard: Shard, clock: Clock) -> int:  # noqa: ARG002
         doomed = [record.id for record in unreferenced(_of(shard).find(self.scope, bodies=False))]
         if doomed:
+            _of(shard).check_readable(doomed)
             _of(shard).change((), doomed)
         return len(doomed)
 
 
-READS: Final = (FindRecords, CollectRecords, RecordFigures)
+READS: Final = (FindRecords, CollectRecords, RecordValues, RecordFigures)
 WRITES: Final = (WriteRecords, DeleteRecords, ReclaimRecords)
 
 

@@ -122,7 +122,12 @@ class Records(Protocol):
         """
 
     def delete(self, namespace: str, ids: Sequence[str], where: Where | None = None) -> None:
-        """Delete records by id, and those that match `where`."""
+        """Delete records by id, and those that match `where`; also damaged ones.
+
+        Raises:
+            StoreDamagedError: Embedded, where some of these cannot be read at all: others cannot be read, either.
+                Nothing was deleted; delete all of them at once.
+        """
 
     def reclaim(self, namespace: str, scope: Where) -> int:
         """Delete the shared records of a scope that no other record of it needs; returns how many.
@@ -154,6 +159,9 @@ class Records(Protocol):
 
         See `find` for `limit`.
         """
+
+    def values(self, namespace: str, key: str) -> list[str]:
+        """Return the values that records have under a key, sorted; also those of records that are damaged."""
 
     def stamp(self, namespace: str) -> object:
         """Return a value that stays equal as long as nothing of the namespace changes, or `None` when unknown.

@@ -22,6 +22,7 @@ from uuid import UUID
 
 import qdrant_edge as qe
 
+from memanto.counted import counted
 from memanto.engine.edge_convert import to_point
 from memanto.engine.edge_shard import Shard, vector_names
 from memanto.engine.generations import finish_next
@@ -157,4 +158,4 @@ def _retired(point: Point) -> str:
 def _lost(note: CleanClose | None, points: Mapping[UUID, Point], unreadable: Sequence[UUID]) -> Iterator[str]:
     yield from (f"point {one} cannot be read" for one in unreadable if one not in points)
     if note is not None and len(points) < note.points:
-        yield f"{note.points - len(points)} of {note.points} points are gone"
+        yield f"gone: {note.points - len(points)} of {counted(note.points, 'point')}"

@@ -183,13 +183,16 @@ class ServerEngine:
         first: dict[UUID, _Planned] = {}
         for plan in planned:
             first.setdefault(plan.change.point.id, plan)
-        structs = (to_struct(namespace, plan.change.point, plan.extra) for plan in first.values())
-        for batch in batches(structs):
-            self._collection.insert(batch)
-        stored = self._read_back(namespace, list(first))
-        won = [stored.get(plan.change.point.id) == plan.token for plan in planned]
-        self._retire(namespace, [plan for plan, inserted in zip(planned, won, strict=True) if inserted])
-        return [plan.at if inserted else None for plan, inserted in zip(planned, won, strict=True)]
+        won: set[str] = set()
+        lost: set[UUID] = set()
+        waiting = list(first.values())
+        while waiting:  # once, and again for what closes a point of this commit
+            pending = {plan.change.point.id for plan in waiting}
+            ready = [plan for plan in waiting if plan.change.closes not in pending]
+            waiting = [plan for plan in waiting if plan.change.closes in pending]
+            won |= self._insert(namespace, [plan for plan in ready if plan.change.closes not in lost])
+            lost |= {plan.change.point.id for plan in ready if plan.token not in won}
+        return [plan.at if plan.token in won else None for plan in planned]
 
     def replace(self, namespace: str, point: Point, expected_token: str | None) -> bool:
         self._require(namespace)
@@ -406,6 +409,17 @@ class ServerEngine:
             _Planned(change, next(reserved) if time is None else time, new_token())
             for change, time in zip(changes, own, strict=True)
         ]
+
+    def _insert(self, namespace: str, plans: Sequence[_Planned]) -> set[str]:
+        """Insert points that are not there yet, close what they close, and return the tokens of those inserted."""
+        if not plans:
+            return set()
+        for batch in batches(to_struct(namespace, plan.change.point, plan.extra) for plan in plans):
+            self._collection.insert(batch)
+        stored = self._read_back(namespace, [plan.change.point.id for plan in plans])
+        winners = [plan for plan in plans if stored.get(plan.change.point.id) == plan.token]
+        self._retire(namespace, winners)
+        return {plan.token for plan in winners}
 
     def _read_back(self, namespace: str, ids: Sequence[UUID]) -> dict[UUID, str]:
         """Return the tokens now stored; undo the writes when the namespace was dropped meanwhile."""

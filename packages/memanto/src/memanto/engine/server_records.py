@@ -5,12 +5,12 @@ A server has no transactions, so what a record needs is written before it, and d
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import UUID
 
+from memanto.engine.record_codec import BODY, HEAD, LIGHT, head_text, to_record
 from memanto.engine.record_reading import newest, with_belongings
 from memanto.engine.records import Found, Record, RecordsInfo, Written, in_order, unreferenced
 from memanto.engine.schema import RECORD_KEYWORDS, RECORD_TIME
@@ -23,11 +23,7 @@ from memanto.ids import check_agent_id
 if TYPE_CHECKING:
     from qdrant_client import models
 
-_HEAD: Final = "head"
-_BODY: Final = "body"
 _STORED: Final = "stored"
-_KEYS: Final[tuple[str, ...]] = (*RECORD_KEYWORDS, RECORD_TIME)
-_LIGHT: Final = (*_KEYS, _HEAD)
 _PAGE: Final = 1_000
 _GRACE: Final = 600.0
 """Seconds that a shared record stays although nothing needs it: whoever is about to name it has written it anew."""
@@ -185,7 +181,7 @@ class ServerRecords:
     def _get(self, namespace: str, ids: Sequence[str], *, light: bool = False) -> list[Record]:
         """Return the records that exist, in the order of the ids."""
         found = {
-            UUID(str(one.id)).hex: _record(one)
+            UUID(str(one.id)).hex: _record(one, body=not light)
             for one in self._collection.retrieve([UUID(one) for one in ids], fields=_fields(bodies=not light))
             if (one.payload or {}).get(NAMESPACE_FIELD) == namespace
         }
@@ -198,7 +194,7 @@ class ServerRecords:
         while True:
             size = _PAGE if limit is None else min(_PAGE, limit - len(found))
             page, offset = self._collection.scroll(condition, size, offset=offset, fields=_fields(bodies=bodies))
-            found += map(_record, page)
+            found += (_record(one, body=bodies) for one in page)
             if offset is None or (limit is not None and len(found) >= limit):
                 return found
 
@@ -206,7 +202,12 @@ class ServerRecords:
         page, _ = self._collection.scroll(
             to_filter(namespace, where), size, order_by=(RECORD_TIME, True), fields=_fields(bodies=bodies)
         )
-        return [_record(one) for one in page]
+        return [_record(one, body=bodies) for one in page]
+
+    def values(self, namespace: str, key: str) -> list[str]:
+        if not self._collection.exists():
+            return []
+        return sorted(self._collection.facet(key, to_filter(namespace, Where())))
 
     # -- upkeep -------------------------------------------------------------------------------------
     def stamp(self, namespace: str) -> object:  # noqa: ARG002 - who knows what others write
@@ -231,8 +232,8 @@ def _struct(namespace: str, record: Record, extra: dict[str, str] | None = None)
 
     payload = {
         **record.keys,
-        _HEAD: json.dumps(record.head, separators=(",", ":")),
-        _BODY: record.body,
+        HEAD: head_text(record),
+        BODY: record.body,
         _STORED: time.time(),
         NAMESPACE_FIELD: namespace,
         **(extra or {}),
@@ -240,15 +241,13 @@ def _struct(namespace: str, record: Record, extra: dict[str, str] | None = None)
     return models.PointStruct(id=record.id, payload=payload, vector={})
 
 
-def _record(found: models.Record) -> Record:
-    payload = found.payload or {}
-    keys: dict[str, str] = {name: payload[name] for name in _KEYS if name in payload}
-    return Record(UUID(str(found.id)).hex, keys, json.loads(payload[_HEAD]), payload.get(_BODY, ""))
+def _record(found: models.Record, *, body: bool) -> Record:
+    return to_record(UUID(str(found.id)).hex, found.payload or {}, body=body)
 
 
 def _fields(*, bodies: bool) -> tuple[str, ...]:
     """Return the fields to read; the tenant's is among them, for points are also asked for by id."""
-    return (*_LIGHT, NAMESPACE_FIELD, _BODY) if bodies else (*_LIGHT, NAMESPACE_FIELD)
+    return (*LIGHT, NAMESPACE_FIELD, BODY) if bodies else (*LIGHT, NAMESPACE_FIELD)
 
 
 def _chunks(ids: Sequence[str]) -> Iterable[list[UUID]]:

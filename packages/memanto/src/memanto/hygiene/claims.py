@@ -14,6 +14,10 @@ _LONGEST: Final = 5
 _PERSONS: Final = frozenset({"i", "we", "he", "she", "they", "my", "our", "his", "her", "their"})
 _ENDS: Final = frozenset({"for", "because", "since", "when", "while", "that", "which", "who", "where", "if", "than"})
 _FILLING: Final = frozenset({"now", "currently", "again", "just", "also", "been", "still", "actually", "only", "back"})
+_BETWEEN: Final = frozenset({"who", "which", "that", "has", "have", "had", "is", "was"})
+"""Words that may stand between a subject and its verb."""
+_JOINING: Final = frozenset({"of", "the"})
+"""Words that may stand within a subject."""
 ATTRIBUTE_STEMS: Final = frozenset(map(stem, ATTRIBUTES))
 
 
@@ -41,7 +45,7 @@ def claim(words: Sequence[str]) -> Claim | None:
 
 
 def _claim(before: Sequence[str], verb: str, after: Sequence[str]) -> Claim | None:
-    subject = list(before)
+    subject = _phrase(before) if verb in CHANGING or verb == "=" else list(before)
     if verb in CHANGING and "to" in after:
         cut = after.index("to")
         moved = [word for word in after[:cut] if word not in _FILLING and word != "from"]
@@ -58,6 +62,17 @@ def _claim(before: Sequence[str], verb: str, after: Sequence[str]) -> Claim | No
     if verb == ":" and not attribute:  # a speaker, or a remark that another one follows
         return None
     return Claim(about, stems, attribute or verb not in BEING or any(map(_is_name, value)))
+
+
+def _phrase(before: Sequence[str]) -> list[str]:
+    """Return the words that name who or what does something, from those before its verb: "… my friend Rachel who"."""
+    end = len(before)
+    while end and (before[end - 1] in _FILLING | _BETWEEN or before[end - 1].endswith("ly")):
+        end -= 1
+    start = end
+    while start and (before[start - 1] in _JOINING or telling(before[start - 1])):
+        start -= 1
+    return list(before[max(0, start - 1) : end])  # with the pronoun or article that it begins with
 
 
 def _value(after: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from memanto.hygiene.lexicon import CUES
@@ -56,15 +57,21 @@ class Finding:
 
 def in_order(one: Memory, other: Memory) -> tuple[Memory, Memory]:
     """Return two memories, the one that tells of the earlier time first: `valid_from`, else when recorded."""
-    first, second = sorted((one, other), key=lambda m: (m.valid_from or m.recorded_at, m.recorded_at, m.id))
+    first, second = sorted((one, other), key=lambda m: (said_at(m), m.recorded_at, m.id))
     return first, second
+
+
+def said_at(memory: Memory) -> datetime:
+    """Return the time that a memory tells of: `valid_from`, else when it was recorded."""
+    return memory.valid_from or memory.recorded_at
 
 
 def compare(older: Memory, newer: Memory) -> Finding | None:
     """Return what two memories of one agent differ or agree in, or `None` where they go side by side.
 
-    No two memories are compared that their writers keep apart: in slots of their own, as handoffs, as parts of a
-    long text, or as events and situations of different occasions.
+    No two memories are compared that their writers keep apart: in slots of their own, as handoffs, as parts of one
+    long text, or as events and situations of different occasions. Of a text that was split the parts are compared, and
+    never the whole, which holds its beginning only.
     """
     if not comparable(older, newer):
         return None
@@ -80,7 +87,7 @@ def compare(older: Memory, newer: Memory) -> Finding | None:
 
 def comparable(one: Memory, other: Memory) -> bool:
     """Return whether two memories may be about the same."""
-    if one.id == other.id or one.part or other.part or one.parts or other.parts:
+    if one.parts or other.parts or whole_id(one) == whole_id(other):
         return False
     if one.key is not None and other.key is not None:
         return False
@@ -89,14 +96,24 @@ def comparable(one: Memory, other: Memory) -> bool:
     return True
 
 
+def whole_id(memory: Memory) -> str:
+    """Return the id of a memory, or of the split text that it is a part of."""
+    return memory.parent_id if memory.part and memory.parent_id is not None else memory.id
+
+
 def _same_occasion(one: Memory, other: Memory) -> bool:
-    if is_baton(one.content) or is_baton(other.content) or one.run_id != other.run_id:
+    if one.run_id != other.run_id:
         return False
-    return (one.valid_from or one.recorded_at).date() == (other.valid_from or other.recorded_at).date()
+    return said_at(one).date() == said_at(other).date()
 
 
 def compare_texts(older: str, newer: str) -> Finding | None:
-    """Return what two texts differ or agree in, by rules alone."""
+    """Return what two texts differ or agree in, by rules alone.
+
+    A handoff is told of a moment, so that it goes side by side with the ones before it and with everything else.
+    """
+    if is_baton(older) or is_baton(newer):
+        return None
     one, other = read(older), read(newer)
     if mass(one.stems & other.stems) < NOTHING_SHARED:
         return None
@@ -118,6 +135,8 @@ def _judged(difference: Difference, newer: str) -> Finding:
 
 def _duplicate(one: Told, other: Told) -> Finding | None:
     shared = one.stems & other.stems
+    if one.apart != other.apart:
+        return None
     if mass(shared) < LEAST_WORDS or mass(shared) < SAME_WORDS * mass(one.stems | other.stems):
         return None
     if {v.amount for s in one.sentences for v in s.values} != {v.amount for s in other.sentences for v in s.values}:

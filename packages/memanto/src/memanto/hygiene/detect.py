@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import numpy as np
-import numpy.typing as npt
-
 from memanto.embedding.port import Reranker
-from memanto.engine.bm25 import encode_query
-from memanto.engine.codec import decode
-from memanto.filters import NumberRange, TimeRange
-from memanto.hygiene.candidates import Pair, judge, record
-from memanto.hygiene.compare import comparable
+from memanto.engine.schema import LEXICAL_VECTOR
+from memanto.filters import HasVector, TimeRange
+from memanto.hygiene.candidates import Pair, judge, of_wholes, record
+from memanto.hygiene.compare import whole_id
 from memanto.hygiene.conflict import Conflict
-from memanto.hygiene.gates import REACH, RELATED
+from memanto.hygiene.gates import RELATED
 from memanto.hygiene.journal import Journal, value_of
+from memanto.hygiene.model_judge import Judging
+from memanto.hygiene.neighbours import Neighbours
 from memanto.hygiene.statements import read, sentence_about
-from memanto.hygiene.words import fold, telling, telling_stem, weight
-from memanto.memory.namespace import Meta, Namespace, vector_name
+from memanto.ids import version_point_id
+from memanto.memory.namespace import Namespace, vector_name
 from memanto.memory.remember import SIMILAR
 from memanto.memory.visibility import live
-from memanto.models import Decision, Memory
+from memanto.models import Decision
 from memanto.times import from_rfc3339, to_rfc3339
 
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 """Raised when the rules change, so that everything is looked at anew."""
 
 BATCH: Final = 100
 """Memories between two marks; an interrupted run loses at most these."""
 
-_PART: Final = NumberRange("part", gte=1)
-_WORD: Final = re.compile(r"\w+")
 _KIND: Final = "detection"
 _NAME: Final = "mark"
 _JUDGED: Final = 300
 """Characters of a sentence that the cross-encoder reads."""
-_QUERY: Final = 12
-"""Telling words of a text that look for others."""
-_SHARED: Final = 2
-"""Beginnings of telling words that two texts must share to be read at all; every rule needs as much."""
-_BEGINNING: Final = 4
+_WORKERS: Final = 4
+"""Threads that ask the cross-encoder, at most one a core."""
 
 Progress = Callable[[int, int], None]
 
@@ -58,8 +52,11 @@ class Detection:
         examined: Memories that were compared with their neighbours.
         compared: Pairs that were near enough to be compared.
         conflicts: Conflicts among them that are open, in the order they were found.
+        beyond: Pairs that wait, for their older memory has three open conflicts already; they come up as these are
+            decided.
         since: Only memories recorded later were examined; `None` when all were.
         judged: Whether the cross-encoder was asked.
+        judging: What came of asking a language model, or `None` where none was to be asked.
     """
 
     examined: int
@@ -67,35 +64,16 @@ class Detection:
     conflicts: tuple[Conflict, ...]
     since: datetime | None
     judged: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
-    """What comparing needs of a memory; `gist` are the beginnings of its telling words."""
-
-    memory: Memory
-    vector: npt.NDArray[np.float32] | None
-    gist: frozenset[str]
+    beyond: int = 0
+    judging: Judging | None = None
 
 
 @dataclass(slots=True)
 class _Tally:
-    examined: int = 0
+    examined: set[str] = field(default_factory=set)
     compared: int = 0
+    beyond: int = 0
     conflicts: dict[str, Conflict] = field(default_factory=dict)
-
-
-def telling_words(text: str, most: int) -> list[str]:
-    """Return the first words of a text that tell something, each once."""
-    words = dict.fromkeys(
-        word for word in _WORD.findall(fold(text)) if telling(word) and weight(telling_stem(word)) == 1
-    )
-    return list(words)[:most]
-
-
-def gist(text: str) -> frozenset[str]:
-    """Return the beginnings of a text's telling words, the same for most of their forms."""
-    return frozenset(telling_stem(word)[:_BEGINNING] for word in _WORD.findall(fold(text)) if telling(word))
 
 
 def last_detection(namespace: Namespace) -> datetime | None:
@@ -121,7 +99,8 @@ class Detector:
         self._actor = actor
         self._now = now
         self._journal = Journal(namespace)
-        self._seen: dict[UUID, _Seen] = {}
+        self._space = namespace.meta().space
+        self._logits: dict[tuple[str, str], float] = {}
 
     def run(self, *, everything: bool = False, progress: Progress | None = None) -> Detection:
         """Examine what was recorded since the last run, or everything.
@@ -129,26 +108,35 @@ class Detector:
         Where it got is marked after each batch, so that a run that was interrupted goes on from there.
         """
         since = None if everything else self._mark()
-        where = live((), self._now).without(_PART)
+        where = live((), self._now).also(HasVector(LEXICAL_VECTOR))  # of a text that was split, its parts
         if since is not None:
             where = where.also(TimeRange("recorded_at", gt=to_rfc3339(since)))
         points = self._engine.scan(
             self._namespace.name, where, order_by="recorded_at", descending=False, fields=["recorded_at"]
         )
-        meta, tally = self._namespace.meta(), _Tally()
+        neighbours, tally = self._neighbours(), _Tally()
+        neighbours.expect(len(points))
         for start in range(0, len(points), BATCH):
             batch = points[start : start + BATCH]
-            self._examine([point.id for point in batch], meta, tally)
+            self._examine([point.id for point in batch], neighbours, tally)
             self._set_mark(from_rfc3339(batch[-1].payload["recorded_at"]))
             if progress is not None:
                 progress(min(start + BATCH, len(points)), len(points))
         return Detection(
-            examined=tally.examined,
+            examined=len(tally.examined),
             compared=tally.compared,
             conflicts=tuple(tally.conflicts.values()),
             since=since,
             judged=self._reranker is not None,
+            beyond=tally.beyond,
         )
+
+    def look_again(self, memory_id: str) -> None:
+        """Examine one memory, and the parts of a split one, whenever it was recorded."""
+        head = self._journal.log.head(memory_id)
+        versions = self._journal.log.parts(head.id) if head.parts else [head]
+        ids = [version_point_id(self._namespace.name, one.id, one.version) for one in versions]
+        self._examine(ids, self._neighbours(), _Tally())
 
     # -- where it got -------------------------------------------------------------------------------
     def _mark(self) -> datetime | None:
@@ -164,60 +152,45 @@ class Detector:
         self._journal.put(_KIND, _NAME, text, value, decision=decision)
 
     # -- comparing ----------------------------------------------------------------------------------
-    def _examine(self, ids: Sequence[UUID], meta: Meta, tally: _Tally) -> None:
-        vectors = vector_name(meta.space) if meta.space is not None else None
+    def _neighbours(self) -> Neighbours:
+        vectors = None if self._space is None else vector_name(self._space)
+        return Neighbours(self._namespace, vectors, self._now)
+
+    def _examine(self, ids: Sequence[UUID], neighbours: Neighbours, tally: _Tally) -> None:
+        batch = neighbours.look_up(ids).values()
+        neighbours.prepare(list(batch))
         pairs: list[Pair] = []
-        for one in self._look_up(ids, vectors).values():
-            if one.memory.parts:
-                continue
-            near = list(self._neighbours(one, vectors))
-            tally.examined += 1
+        for one in batch:
+            near = list(neighbours.near(one))
+            tally.examined.add(whole_id(one.memory))
             tally.compared += len(near)
-            pairs += judge(self._journal.log, one.memory, near, meta.space.name if meta.space else None)
-        unique = {(pair.older.id, pair.newer.id): pair for pair in pairs}
-        for conflict in record(self._journal, self._related(list(unique.values())), actor=self._actor):
-            tally.conflicts[conflict.id] = conflict
-
-    def _look_up(self, ids: Sequence[UUID], vectors: str | None) -> dict[UUID, _Seen]:
-        """Return what is needed of these versions; each is read once, since neighbours meet again and again."""
-        unknown = [point_id for point_id in ids if point_id not in self._seen]
-        found = self._engine.get(self._namespace.name, unknown, vectors=True)
-        for point_id, point in found.items():
-            memory = decode(self._namespace.name, point.payload)
-            dense = point.dense.get(vectors) if vectors is not None else None
-            vector = None if dense is None else np.asarray(dense, np.float32)
-            self._seen[point_id] = _Seen(memory=memory, vector=vector, gist=gist(memory.content))
-        return {point_id: self._seen[point_id] for point_id in ids if point_id in self._seen}
-
-    def _neighbours(self, one: _Seen, vectors: str | None) -> Iterator[tuple[Memory, float | None]]:
-        """Yield the memories near one that may be about the same, each with its cosine where there are vectors."""
-        name, where = self._namespace.name, live((), self._now)
-        ids: dict[UUID, None] = {}
-        if vectors is not None and one.vector is not None:
-            found = self._engine.search_dense(name, vectors, one.vector.tolist(), where, REACH + 1, fields=())
-            ids |= dict.fromkeys(hit.id for hit in found)
-        query = encode_query(" ".join(telling_words(one.memory.content, _QUERY)))
-        words = self._engine.search_lexical(name, query, where, REACH + 1, fields=())
-        ids |= dict.fromkeys(hit.id for hit in words[: REACH + 1])
-        for other in self._look_up(list(ids), vectors).values():
-            if comparable(one.memory, other.memory) and len(one.gist & other.gist) >= min(_SHARED, len(one.gist)):
-                measured = one.vector is not None and other.vector is not None
-                yield other.memory, float(one.vector @ other.vector) if measured else None  # type: ignore[operator]
+            pairs += judge(self._journal.log, one.memory, near, self._space.name if self._space else None)
+        found = of_wholes(self._journal.log, self._related(pairs))
+        recorded = record(self._journal, found, actor=self._actor)
+        tally.conflicts |= {conflict.id: conflict for conflict in recorded.conflicts}
+        tally.beyond += len(recorded.beyond)
 
     def _related(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Return the pairs that are about the same for sure, or related by the cross-encoder where it is asked."""
         least = None if self._reranker is None else RELATED.get(self._reranker.name)
         if self._reranker is None or least is None:
             return list(pairs)
-        return [
-            pair
-            for pair in pairs
-            if (pair.cosine or 0.0) >= SIMILAR or self._reranker.score(*_sentences(pair))[0] >= least
-        ]
+        unsure = {i: _sentences(pair) for i, pair in enumerate(pairs) if (pair.cosine or 0.0) < SIMILAR}
+        self._weigh(self._reranker, [texts for texts in dict.fromkeys(unsure.values()) if texts not in self._logits])
+        return [pair for i, pair in enumerate(pairs) if i not in unsure or self._logits[unsure[i]] >= least]
+
+    def _weigh(self, reranker: Reranker, pairs: Sequence[tuple[str, str]]) -> None:
+        """Ask the cross-encoder about pairs of sentences, on several cores: it works outside of Python's lock."""
+
+        def logit(pair: tuple[str, str]) -> float:
+            return reranker.score(pair[0], [pair[1]])[0]
+
+        with ThreadPoolExecutor(min(_WORKERS, os.cpu_count() or 1)) as pool:
+            self._logits |= dict(zip(pairs, pool.map(logit, pairs), strict=True))
 
 
-def _sentences(pair: Pair) -> tuple[str, list[str]]:
+def _sentences(pair: Pair) -> tuple[str, str]:
     """Return the sentences that differ, as the cross-encoder takes them: whole texts are slower and less sure."""
     older = sentence_about(read(pair.older.content), pair.finding.older)[:_JUDGED]
     newer = sentence_about(read(pair.newer.content), pair.finding.newer)[:_JUDGED]
-    return older, [newer]
+    return older, newer

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from memanto.counted import counted
 from memanto.engine.codec import decode
 from memanto.errors import InvalidInputError, VersionConflictError
 from memanto.filters import NumberRange
@@ -127,8 +128,8 @@ class PolicyKeeper:
             )
         if len(found.expiring) > found.allowed and not yes:
             raise InvalidInputError(
-                f"{len(found.expiring)} of {found.live} live memories would expire, more than the {found.allowed} that "
-                f"one run may ({policy.max_share:.0%})",
+                f"{len(found.expiring)} of {counted(found.live, 'live memory')} would expire, more than the "
+                f"{found.allowed} that one run may ({policy.max_share:.0%})",
                 hint="look at `memanto policy apply --dry-run`, then add --yes or set another --max-share",
             )
         expired, skipped = [], []
@@ -211,11 +212,11 @@ def _reason_to_keep(memory: Memory, policy: Policy, delivered: Counter[str], use
     if policy.keep_used and memory.id in used:
         return "used by a run"
     if policy.keep_delivered and delivered[memory.id] >= policy.keep_delivered:
-        return f"delivered in {policy.keep_delivered} runs or more"
+        return f"delivered in {counted(policy.keep_delivered, 'run')} or more"
     return None
 
 
 def days(span: timedelta) -> str:
     """Return a span in words."""
     hours = span.total_seconds() / 3600
-    return f"{hours / 24:g} days" if hours >= 48 else f"{hours:g} hours"
+    return f"{hours / 24:g} days" if hours >= 48 else f"{hours:g} {'hour' if hours == 1 else 'hours'}"

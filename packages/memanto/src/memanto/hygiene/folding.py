@@ -3,7 +3,8 @@
 The older statement of an update comes under the newer one, and those of a contradiction are marked. Only what upkeep
 recorded counts, as it was recorded at the time asked about, so a later finding or decision never changes an earlier
 answer. A statement is folded only under one that is trusted at least as much, and never without a trace: its text,
-its date and the conflict's id come with the result that stands for it.
+its date and the conflict's id come with the result that stands for it. A part of a long text says more than what is
+outdated, so it is marked and not folded.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memanto.hygiene.compare import Kind
+from memanto.hygiene.compare import Kind, whole_id
 from memanto.hygiene.conflict import OPEN, Conflict, conflict_of, of
 from memanto.hygiene.journal import Journal
 from memanto.memory.folding import MORE
@@ -56,7 +57,7 @@ class OpenConflictFolder:
         """Return the open conflicts of these results with their namespaces."""
         by_namespace: dict[str, list[str]] = {}
         for result in results:
-            by_namespace.setdefault(result.memory.namespace, []).append(of(result.memory.id))
+            by_namespace.setdefault(result.memory.namespace, []).append(of(whole_id(result.memory)))
         return [
             (name, conflict_of(record))
             for name, tags in by_namespace.items()
@@ -106,16 +107,18 @@ def _may_hide(newer: Memory, older: Recollection) -> bool:
 
 
 def _marked(results: Sequence[Recollection], conflicts: Iterable[tuple[str, Conflict]]) -> list[Recollection]:
-    """Name on each result the open contradictions it is part of."""
-    told: dict[Key, list[str]] = {}
+    """Name on each result the open contradictions it is part of, and on a part of a long text the updates too."""
+    told: dict[tuple[Key, bool], list[str]] = {}
     for name, conflict in conflicts:
-        if conflict.kind is Kind.CONTRADICTION:
-            for memory_id in (conflict.older, conflict.newer):
-                told.setdefault((name, memory_id), []).append(conflict.id)
-    return [
-        replace(result, conflicts=tuple(sorted(told[_key(result)]))) if _key(result) in told else result
-        for result in results
-    ]
+        for memory_id in (conflict.older, conflict.newer):
+            for is_part in (False, True) if conflict.kind is Kind.CONTRADICTION else (True,):
+                told.setdefault(((name, memory_id), is_part), []).append(conflict.id)
+
+    def of_result(result: Recollection) -> tuple[str, ...]:
+        memory = result.memory
+        return tuple(sorted(told.get(((memory.namespace, whole_id(memory)), memory.part > 0), ())))
+
+    return [replace(result, conflicts=ids) if (ids := of_result(result)) else result for result in results]
 
 
 def _key(result: Recollection) -> Key:

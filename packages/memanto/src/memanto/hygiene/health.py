@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from memanto.counted import counted
 from memanto.engine.codec import decode
 from memanto.filters import Condition, Equals, NumberRange, TimeRange, Where
 from memanto.hygiene.compare import Kind
@@ -93,8 +94,9 @@ def _lineage(namespace: Namespace) -> Health:
         or heads[memory.superseded_by].status is Status.FORGOTTEN
     ]
     if not gone:
-        return Health(name="succession", ok=True, detail=f"{len(superseded)} superseded memories have their successors")
-    detail = f"{len(gone)} memories were superseded by what is gone: {', '.join(m.id for m in gone[:3])}"
+        told = f"every successor of {counted(len(superseded), 'superseded memory')} is there"
+        return Health(name="succession", ok=True, detail=told if superseded else "nothing is superseded")
+    detail = f"{counted(len(gone), 'memory')} superseded by what is gone: {', '.join(m.id for m in gone[:3])}"
     return Health(name="succession", ok=False, detail=detail, fix=f"memanto restore {gone[0].id}")
 
 
@@ -104,7 +106,7 @@ def _quarantine(namespace: Namespace, now: datetime) -> Health:
         return Health(name="quarantine", ok=True, detail="nothing waits in quarantine")
     oldest = min(waiting, key=lambda memory: (memory.recorded_at, memory.id))
     age = now - oldest.recorded_at
-    detail = f"{len(waiting)} in quarantine, the oldest for {age.days} days"
+    detail = f"{len(waiting)} in quarantine, the oldest for {counted(age.days, 'day')}"
     if age < LONG_QUARANTINE:
         return Health(name="quarantine", ok=True, detail=detail)
     return Health(
@@ -140,7 +142,7 @@ def _duplicates(conflicts: list[Conflict], alive: int) -> Health:
     involved = {one.older for one in conflicts if one.kind is Kind.DUPLICATE}
     share = len(involved) / alive if alive else 0.0
     ok = share <= DUPLICATES
-    detail = f"{len(involved)} of {alive} live memories are said again by another ({share:.0%})"
+    detail = f"said again by another: {len(involved)} of {counted(alive, 'live memory')} ({share:.0%})"
     return Health(name="duplicates", ok=ok, detail=detail, fix="" if ok else "memanto conflicts")
 
 
@@ -151,7 +153,7 @@ def _backlog(conflicts: list[Conflict], now: datetime) -> Health:
     oldest = min(one.found_at or now for one in waiting)
     days = (now - oldest).days
     ok = len(waiting) <= BACKLOG and now - oldest < LONG_OPEN
-    detail = f"{len(waiting)} updates and contradictions are open, the oldest for {days} days"
+    detail = f"{counted(len(waiting), 'open update or contradiction')}, the oldest for {counted(days, 'day')}"
     return Health(name="conflicts", ok=ok, detail=detail, fix="" if ok else "memanto conflicts")
 
 
@@ -160,8 +162,9 @@ def _detection(namespace: Namespace, alive: int, now: datetime) -> Health:
     fix = "memanto detect-conflicts"
     if last is None:
         ok = alive < FEW
-        detail = f"conflicts were never looked for among {alive} live memories"
+        detail = f"conflicts were never looked for among {counted(alive, 'live memory')}"
         return Health(name="detection", ok=ok, detail=detail, fix="" if ok else fix)
     days = (now - last).days
+    when = f"{counted(days, 'day')} ago" if days else "within the last day"
     ok = now - last < LONG_UNSEEN or alive < FEW
-    return Health(name="detection", ok=ok, detail=f"conflicts were looked for {days} days ago", fix="" if ok else fix)
+    return Health(name="detection", ok=ok, detail=f"conflicts were looked for {when}", fix="" if ok else fix)

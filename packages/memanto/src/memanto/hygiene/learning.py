@@ -1,11 +1,10 @@
 """Confidence that learns: what the ledger and the conflicts say of a memory, folded into its confidence.
 
 The rule is that of `loop.feedback`: the mean of a Beta distribution whose prior is the writer's confidence, worth
-four observations. A run that used a memory and succeeded has counted as one success when it ended; here a run that
-used it and failed, and an open contradiction, count as half a failure each. Evidence counts from when the
-confidence was last set by hand (by a writer, `edit` or `verify`). Everything is counted anew each time, so folding
-twice changes nothing, a contradiction that is settled counts no more, and a memory gets at most one such version a
-day.
+four observations. A run that used a memory and succeeded is one success; a run that used it and failed, and an open
+contradiction, are half a failure each. Evidence counts from when the confidence was last set by hand (by a writer,
+`edit` or `verify`). Everything is counted anew each time, so folding twice changes nothing, a contradiction that is
+settled counts no more, and a memory gets at most one such version a day, the one at the end of a run included.
 """
 
 from __future__ import annotations
@@ -16,22 +15,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from memanto.counted import counted
 from memanto.errors import VersionConflictError
 from memanto.filters import Where
 from memanto.hygiene.compare import Kind
 from memanto.hygiene.conflict import Conflict
 from memanto.loop.feedback import confidence_of, tally_of
 from memanto.loop.port import Verbs
-from memanto.loop.runs import RunRecord, count
+from memanto.loop.runs import RunRecord
 from memanto.memory.namespace import Namespace
 from memanto.memory.versions import VersionLog
 from memanto.memory.visibility import believed_at
 from memanto.models import Memory, Receipt, Status
 from memanto.times import from_rfc3339, to_rfc3339
 
-_BY_A_RUN: Final = "used in run "
-"""What the reason of a verdict holds that a run gave when it ended."""
 _NAMES: Final = {
+    "runs_helped": ("successful run", " that used it"),
     "runs_failed": ("failed run", " that used it"),
     "contradicted": ("open contradiction", ""),
 }
@@ -88,9 +87,10 @@ def _evidence(records: Sequence[RunRecord], conflicts: Iterable[Conflict]) -> di
     """Return by memory what happened to it and when."""
     found: dict[str, list[tuple[str, datetime]]] = {}
     for record in records:
-        if record.state == "failure" and record.ended_at is not None:
+        if record.is_over and record.ended_at is not None:
+            what = "runs_helped" if record.state == "success" else "runs_failed"
             for memory_id in record.credited:
-                found.setdefault(memory_id, []).append(("runs_failed", record.ended_at))
+                found.setdefault(memory_id, []).append((what, record.ended_at))
     for conflict in conflicts:
         if conflict.kind is Kind.CONTRADICTION and conflict.found_at is not None:
             for memory_id in (conflict.older, conflict.newer):
@@ -126,17 +126,24 @@ def _fold_one(
 
 
 def _set_at(log: VersionLog, head: Memory) -> datetime:
-    """Return since when a memory has had its present confidence."""
+    """Return when the confidence that a memory's tally begins with was set by hand."""
     since = head
     for version in reversed(log.history(head.id) if head.version > 1 else ()):
-        if version.confidence != head.confidence:
+        begins_anew = _has_learned(version) and not _has_learned(since)
+        if tally_of(version)["prior"] != tally_of(head)["prior"] or begins_anew:
             break
         since = version
     return since.recorded_at
 
 
+def _has_learned(memory: Memory) -> bool:
+    """Return whether a memory's confidence comes from a tally."""
+    kept = memory.metadata.get("feedback")
+    return isinstance(kept, Mapping) and kept.get("confidence") == memory.confidence
+
+
 def _why(counts: Mapping[str, int]) -> str:
-    told = [count(number, _NAMES[name][0]) + _NAMES[name][1] for name, number in counts.items() if number]
+    told = [counted(number, _NAMES[name][0]) + _NAMES[name][1] for name, number in counts.items() if number]
     return "; ".join(told) or "nothing is left"
 
 
@@ -214,9 +221,8 @@ def _verdicts(history: Sequence[Memory]) -> list[tuple[float, bool]]:
     for before, after in itertools.pairwise(history):
         tally: Any = after.metadata.get("feedback")
         earlier: Any = before.metadata.get("feedback") or {}
-        credited = after.decision is not None and _BY_A_RUN in after.decision.reason  # the run is a use already
         for name, right in (("helped", True), ("wrong", False)):
-            if not credited and isinstance(tally, Mapping) and tally.get(name, 0) > earlier.get(name, 0):
+            if isinstance(tally, Mapping) and tally.get(name, 0) > earlier.get(name, 0):
                 found.append((before.confidence, right))
     return found
 

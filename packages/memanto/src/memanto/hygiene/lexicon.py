@@ -19,6 +19,15 @@ NEGATIONS: Final = _words(
     """
 )
 
+COMMANDING: Final = _words("never not don't nie niemals nicht nunca jamais")
+"""Negations that an imperative begins with: "never write", "do not write"."""
+
+LEADING: Final = _words("do please always and but so then also")
+"""What may stand before such a negation."""
+
+MODALS: Final = _words("must may should shall can")
+"""Verbs that with a negation beside them forbid: "must not", "nobody may"."""
+
 UNNAMED: Final = _words("a an some several many few there someone somebody something nobody everyone people another")
 """A clause that begins with one of these speaks of nobody in particular."""
 
@@ -30,6 +39,9 @@ CUES: Final = (
     "these days", "at the moment", "since then", "by now", "just", "recently", "latest",
 )  # fmt: skip
 """What says that something changed: with one of these, the newer of two differing statements is an update."""
+
+DESCRIBING: Final = _words("new old first last next current present latest previous original recent")
+"""Words before a noun that say which one in time, not which thing: the first sprint may be the new sprint."""
 
 AUXILIARIES: Final = _words(
     "a an the is are was were be been being am do does did has have had will would that which there it its"
@@ -116,9 +128,13 @@ def _opposites() -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in pairs.items()}
 
 
+@functools.lru_cache(maxsize=16_384)
+def opposites_of(word: str) -> frozenset[str]:
+    """Return the stems that say the opposite: those of the list, and the word without its "un-", "in-" or "non-"."""
+    bare = {word[len(prefix) :] for prefix in _PREFIXES if word.startswith(prefix) and len(word) > len(prefix) + 2}
+    return _opposites().get(word, frozenset()) | bare
+
+
 def opposed(one: str, other: str) -> bool:
-    """Return whether two stems say the opposite: a pair of the list, or alike but for "un-", "in-", "non-"."""
-    if other in _opposites().get(one, ()):
-        return True
-    shorter, longer = sorted((one, other), key=len)
-    return len(shorter) > 2 and any(longer == prefix + shorter for prefix in _PREFIXES)
+    """Return whether two stems say the opposite."""
+    return other in opposites_of(one) or one in opposites_of(other)

@@ -7,22 +7,26 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memanto.errors import InvalidInputError, NotFoundError, VersionConflictError
+from memanto.hygiene.candidates import OPEN_EACH
 from memanto.hygiene.conflict import (
     KIND,
     OPEN,
     RESOLVED,
+    SET_ASIDE,
     Action,
     Conflict,
     Effect,
     conflict_of,
     digests_of,
     finding_of,
+    of,
     record_value,
+    state_of,
     tags_of,
     text_of,
 )
 from memanto.hygiene.journal import TAG, Journal
-from memanto.memory.change import By, Editor
+from memanto.memory.change import By, Editor, full_text
 from memanto.memory.versions import NewVersion
 from memanto.models import Decision, Memory, Status
 
@@ -53,12 +57,13 @@ class Resolver:
         self._editor = editor
 
     # -- reading ------------------------------------------------------------------------------------
-    def all(self, *, is_open: bool) -> list[Conflict]:
-        """Return open or decided conflicts, oldest first.
+    def all(self, *, is_open: bool, set_aside: bool = False) -> list[Conflict]:
+        """Return open or decided conflicts, oldest first; among the open ones on request those that were set aside.
 
         An open one whose memories are not both active any more has settled itself and is left out.
         """
-        records = self._journal.find([f"{TAG}:{KIND}"], [OPEN if is_open else RESOLVED])
+        states = ([OPEN, SET_ASIDE] if set_aside else [OPEN]) if is_open else [RESOLVED]
+        records = self._journal.find([f"{TAG}:{KIND}"], states)
         found = [conflict_of(record) for record in records]
         if is_open:
             heads = self._log.heads({i for one in found for i in (one.older, one.newer)})
@@ -85,8 +90,14 @@ class Resolver:
         return conflict_of(matches[0])
 
     def memories(self, conflict: Conflict) -> tuple[Memory, Memory]:
-        """Return the current versions of both memories, the older first."""
-        return self._log.head(conflict.older), self._log.head(conflict.newer)
+        """Return the current versions of both memories with their whole texts, the older first."""
+        older, newer = (self._log.head(i) for i in (conflict.older, conflict.newer))
+        return self._whole(older), self._whole(newer)
+
+    def _whole(self, memory: Memory) -> Memory:
+        if not memory.parts or memory.status is Status.FORGOTTEN:
+            return memory
+        return replace(memory, content=full_text(self._log, memory))
 
     # -- deciding -----------------------------------------------------------------------------------
     def resolve(self, conflict: Conflict, action: Action, by: By, *, text: str | None = None) -> Conflict:
@@ -105,7 +116,7 @@ class Resolver:
         if (action in ("merge", "replace")) != (text is not None and bool(text.strip())):
             needs = "needs a text" if action in ("merge", "replace") else "takes no text"
             raise InvalidInputError(f"the action {action!r} {needs}", hint="--text TEXT goes with merge and replace")
-        heads = {memory.id: memory for memory in self.memories(conflict)}
+        heads = {i: self._log.head(i) for i in (conflict.older, conflict.newer)}
         for memory in heads.values():
             if memory.status is not Status.ACTIVE:
                 raise InvalidInputError(f"memory {memory.id} is {memory.status.value}, so there is nothing to decide")
@@ -136,14 +147,15 @@ class Resolver:
         digests = self._digests(conflict) if action is not None else digests_of(head)
         finding = finding_of(conflict)
         older, newer = conflict.older, conflict.newer
+        judgement = conflict.judgement
         value: dict[str, Any] = record_value(
-            finding, older, newer, (digests[0], digests[1]), action=action, effects=effects
+            finding, older, newer, (digests[0], digests[1]), action=action, effects=effects, judgement=judgement
         )
         version = self._journal.following(
             head,
             text_of(finding, older, newer, action),
             value,
-            tags=tags_of(older, newer, is_open=action is None),
+            tags=tags_of(older, newer, state_of(action, judgement)),
             decision=decision,
         )
         return conflict_of(self._log.append_one(version))
@@ -153,13 +165,25 @@ class Resolver:
         _, digests = self._log.heads_with_digests([first, second])
         return digests.get(first, ""), digests.get(second, "")
 
+    def may_wait(self, decided: Conflict) -> bool:
+        """Whether pairs of the older memory may have found no room while this conflict was open."""
+        if self._log.head(decided.older).status is not Status.ACTIVE:
+            return False
+        records = self._journal.find([f"{TAG}:{KIND}"], [of(decided.older)])
+        return sum(1 for record in records if conflict_of(record).older == decided.older) >= OPEN_EACH
+
     # -- taking back --------------------------------------------------------------------------------
     def undo(self, conflict: Conflict, by: By) -> Conflict:
         """Take a decision back: every memory it changed says and stands again as before, as a new version.
 
+        Of a conflict that is not decided the judgement of a language model is taken back.
+
         Raises:
-            InvalidInputError: It is not decided, or a memory has changed since, which this would undo too.
+            InvalidInputError: There is nothing to take back, or a memory has changed since, which this would undo too.
         """
+        if conflict.is_open and conflict.judgement is not None and not conflict.judgement.overruled:
+            overruled = replace(conflict, judgement=replace(conflict.judgement, overruled=True))
+            return self._record(overruled, None, by.decision(UNDONE), ())
         if conflict.is_open:
             raise InvalidInputError(f"conflict {conflict.id} is open", hint="there is no decision to take back")
         heads = self._log.heads([effect.id for effect in conflict.effects])
@@ -184,10 +208,21 @@ class Resolver:
         """Return the versions that bring a memory, and the parts of a split one, back to an earlier version."""
         history = self._log.history(effect.id)
         before, head = (next(m for m in history if m.version == number) for number in (effect.before, effect.after))
-        point = self._log.points([before])[before.id]
-        memory = replace(before, version=head.version + 1, retired_at=None, decision=decision, imported=False)
-        digest = str(point.payload.get("content_hash", ""))
-        return [NewVersion(memory=memory, dense=point.dense, lexical=point.lexical, content_hash=digest, previous=head)]
+        pairs = [(before, head)]
+        for part in self._log.parts(head.id) if head.parts else ():
+            then = next(m for m in reversed(self._log.history(part.id)) if m.status is before.status)
+            pairs.append((then, part))
+        points = self._log.points([then for then, _ in pairs])
+        return [
+            NewVersion(
+                memory=replace(then, version=now.version + 1, retired_at=None, decision=decision, imported=False),
+                dense=points[then.id].dense,
+                lexical=points[then.id].lexical,
+                content_hash=str(points[then.id].payload.get("content_hash", "")),
+                previous=now,
+            )
+            for then, now in pairs
+        ]
 
 
 def _plan(conflict: Conflict, action: Action, heads: Mapping[str, Memory]) -> _Plan:
@@ -200,8 +235,9 @@ def _plan(conflict: Conflict, action: Action, heads: Mapping[str, Memory]) -> _P
         case "keep-both":
             return _Plan()
         case "merge" | "replace":
-            # The one that has a slot keeps it; else the newer one carries the text on.
-            kept, other = (old, new) if heads[old].key is not None and heads[new].key is None else (new, old)
+            # The one that has a slot keeps it, and a text that was split cannot be edited; else the newer one goes on.
+            keeps = (heads[old].key is not None and heads[new].key is None) or heads[new].parts
+            kept, other = (old, new) if keeps and not heads[old].parts else (new, old)
             return _Plan(edited=kept, superseded=(other, kept))
         case "expire-old":
             return _Plan(expired=old)

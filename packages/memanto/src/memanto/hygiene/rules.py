@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from memanto.hygiene.lexicon import opposed
+from memanto.hygiene.lexicon import DESCRIBING, opposed
 from memanto.hygiene.statements import Clause, Sentence, Told
 from memanto.hygiene.values import Value
 from memanto.hygiene.words import STOP, mass, stem
@@ -27,8 +27,11 @@ EVER: Final = 0.6
 EVER_MASS: Final = 1.5
 VALUE_NEAR: Final = 1.0
 """Weight that the words shared around two values must have."""
-VALUE_ALL: Final = 1.25
-"""Weight of all shared words: near ones whole, those of the sentence half, those of the text a quarter."""
+VALUE_ALL: Final = 1.0
+"""Weight that all shared words must exceed: near ones whole, those of the sentence half, those of the text a quarter.
+One telling word beside both values and nothing else is not enough."""
+COUNTED: Final = 1.0
+"""Weight of what is shared away from the values where both count the same."""
 SHORT: Final = 8
 """Telling words up to which a sentence is taken to begin with its subject."""
 SAME_SUBJECT: Final = 0.75
@@ -57,11 +60,10 @@ def negation(one: Told, other: Told) -> Difference | None:
     "There is no dog" contradicts "a brown dog runs", but "no brown dog runs" does not contradict "a dog runs".
     """
     for a in one.clauses:
-        for b in other.clauses:
+        for b in other.clauses if a.denials else other.denied:
             if _opposite_polarity(a, b):
                 denied, affirmed = (a, b) if a.denials > b.denials else (b, a)
-                shared = denied.bag & affirmed.bag
-                if denied.bag and shared == denied.bag and _carries(denied, affirmed):
+                if denied.bag and denied.bag <= affirmed.bag and _carries(denied, affirmed):
                     return Difference("negation", (a.stems, b.stems))
     return None
 
@@ -77,14 +79,18 @@ def _carries(denied: Clause, affirmed: Clause) -> bool:
 
 
 def denial(one: Told, other: Told) -> Difference | None:
-    """A sentence affirms most of what a clause of the other text denies."""
+    """A sentence affirms most of what a clause of the other text denies.
+
+    What denies or forbids an act ("never write to the shop database", "I have never met her") is contradicted by what
+    speaks of that act, not by what describes the thing ("the shop database is PostgreSQL 16").
+    """
     for no, yes in ((one, other), (other, one)):
-        for clause in no.clauses:
-            if not clause.denials:
-                continue
+        for clause in no.denied:
             least, weight = (EVER, EVER_MASS) if clause.always else (CONTAINED, CONTAINED_MASS)
             whole = mass(clause.bag)
             for sentence in yes.sentences:
+                if clause.act and clause.act not in sentence.stems:
+                    continue
                 shared = clause.bag & sentence.stems
                 held = mass(shared)
                 if held >= weight and held >= least * whole and not _denies_too(sentence, clause, held):
@@ -99,9 +105,12 @@ def _denies_too(sentence: Sentence, clause: Clause, held: float) -> bool:
 
 def opposite(one: Told, other: Told) -> Difference | None:
     """Two clauses are the same but for a word and its opposite; at least one is about something in particular."""
+    if not (one.against & other.core or other.against & one.core):
+        return None
     for a in one.clauses:
         for b in other.clauses:
-            if bool(a.denials) == bool(b.denials) and not (a.unnamed and b.unnamed):
+            may_be = a.against & b.core or b.against & a.core
+            if may_be and bool(a.denials) == bool(b.denials) and not (a.unnamed and b.unnamed):
                 found = _opposite_words(a, b)
                 if found is not None:
                     return Difference("opposite", ((found[0],), (found[1],)))
@@ -141,16 +150,17 @@ def value(one: Told, other: Told) -> Difference | None:
     """The same kind of value differs where the words around it, in the sentence and in the text are shared."""
     best: tuple[float, Value, Value] | None = None
     common = one.stems & other.stems
-    for a in one.sentences:
-        for b in other.sentences:
-            if not a.values or not b.values or _other_thing(a, b):
+    for a in one.valued:
+        for b in other.valued:
+            if _other_thing(a, b):
                 continue
             shared = _subjects(a.stems & b.stems)
             rest = 0.25 * mass(common - shared) + 0.5 * mass(shared)
             for v, w in _differing(a, b):
                 near = mass(v.near & w.near)
                 score = near / 2 + rest
-                enough = near >= VALUE_NEAR and score >= VALUE_ALL and (best is None or score > best[0])
+                counted = v.unit == w.unit != "" and rest >= COUNTED
+                enough = (near >= VALUE_NEAR or counted) and score > max(VALUE_ALL, best[0] if best else 0.0)
                 if enough and not _told_apart(v, w, a, b):
                     best = (score, v, w)
     if best is None:
@@ -189,10 +199,13 @@ def _other_thing(a: Sentence, b: Sentence) -> bool:
 def _told_apart(v: Value, w: Value, a: Sentence, b: Sentence) -> bool:
     """Whether a shared word by the values names two things: "the billing service" and "the search service"."""
     for noun in v.near & w.near:
-        one, other = a.before.get(noun, frozenset()) - b.stems, b.before.get(noun, frozenset()) - a.stems
-        if one and other and not (a.before.get(noun, frozenset()) & b.before.get(noun, frozenset())):
+        one, other = (sentence.before.get(noun, frozenset()) - _DESCRIBING for sentence in (a, b))
+        if one - b.stems and other - a.stems and not one & other:
             return True
     return False
+
+
+_DESCRIBING: Final = frozenset(map(stem, DESCRIBING))
 
 
 def _differing(a: Sentence, b: Sentence) -> list[tuple[Value, Value]]:
@@ -212,9 +225,9 @@ def _same_unit(v: Value, w: Value) -> bool:
 
 def claimed(one: Told, other: Told) -> Difference | None:
     """Two claims about the same subject name different values."""
-    for a in one.clauses:
-        for b in other.clauses:
-            if a.claim is None or b.claim is None or bool(a.denials) != bool(b.denials) or a.unnamed or b.unnamed:
+    for a in one.claiming:
+        for b in other.claiming:
+            if a.claim is None or b.claim is None or bool(a.denials) != bool(b.denials):
                 continue
             x, y = a.claim, b.claim
             same = mass(x.subject & y.subject) >= SAME_SUBJECT * mass(x.subject | y.subject)

@@ -10,11 +10,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from memanto.hygiene.claims import ATTRIBUTE_STEMS, Claim, claim
-from memanto.hygiene.lexicon import AUXILIARIES, BEYOND, NEGATIONS, UNNAMED
+from memanto.hygiene.lexicon import (
+    AUXILIARIES,
+    BEYOND,
+    COMMANDING,
+    DESCRIBING,
+    LEADING,
+    MODALS,
+    NEGATIONS,
+    UNNAMED,
+    opposites_of,
+)
 from memanto.hygiene.values import Value, is_subject, values
 from memanto.hygiene.words import NUMBERS, fold, stem, telling, telling_stem
 
 _FENCED: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_FORMULA: Final = re.compile(r"\\\(.*?\\\)|\\\[.*?\\\]|\$\$.*?\$\$", re.DOTALL)
+"""What TeX sets apart as a formula."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?;])[\"')\]]*\s+|\n+")
 _CLAUSE: Final = re.compile(
     r"(?:,\s+|\s+)(?:but|because|although|though|whereas|considering|given that|even though|so that)\s+"
@@ -40,11 +52,13 @@ class Clause:
         words: All words in order, folded, without what negates them.
         denials: How often it is negated.
         always: The denial is of every case ("never", "not any").
+        act: Stem of the act that it denies or forbids ("never write …", "must not be written"), or `""`.
         unnamed: It speaks of nobody in particular ("a man is …", "there are …").
         subject: Stem of the word it begins with, where that is a telling one.
         claim: What it says of its subject, where it says one value.
         bag: The telling words as a set.
         core: Stems of all words but articles and auxiliaries.
+        against: What says the opposite of one of these.
         beyond: Its relations that do not hold the other way round.
     """
 
@@ -52,11 +66,13 @@ class Clause:
     words: tuple[str, ...]
     denials: int = 0
     always: bool = False
+    act: str = ""
     unnamed: bool = False
     subject: str = ""
     claim: Claim | None = None
     bag: frozenset[str] = frozenset()
     core: frozenset[str] = frozenset()
+    against: frozenset[str] = frozenset()
     beyond: frozenset[str] = frozenset()
 
 
@@ -81,20 +97,48 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a text states."""
+    """What a text states, and which of it each rule looks at.
+
+    Attributes:
+        sentences: In order.
+        clauses: Those of all sentences.
+        stems: Those of all clauses.
+        denied: The clauses that deny.
+        claiming: The clauses that claim a value of something in particular.
+        valued: The sentences with values.
+        core: That of all clauses.
+        against: That of all clauses.
+        apart: Code and formulas, which no rule reads; texts that differ in them do not say the same.
+    """
 
     sentences: tuple[Sentence, ...]
     clauses: tuple[Clause, ...]
     stems: frozenset[str]
+    denied: tuple[Clause, ...]
+    claiming: tuple[Clause, ...]
+    valued: tuple[Sentence, ...]
+    core: frozenset[str]
+    against: frozenset[str]
+    apart: tuple[str, ...]
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=8192)
 def read(text: str) -> Told:
-    """Return what a text states; code between fences is left out."""
-    prose = _FENCED.sub("\n", text)
+    """Return what a text states; code between fences and formulas are left out."""
+    prose = _FORMULA.sub(" ", _FENCED.sub("\n", text))
     sentences = tuple(filter(None, map(_sentence, _SENTENCE.split(prose))))
     clauses = tuple(clause for sentence in sentences for clause in sentence.clauses)
-    return Told(sentences, clauses, frozenset().union(*(clause.bag for clause in clauses)))
+    return Told(
+        sentences=sentences,
+        clauses=clauses,
+        stems=frozenset().union(*(clause.bag for clause in clauses)),
+        denied=tuple(clause for clause in clauses if clause.denials),
+        claiming=tuple(clause for clause in clauses if clause.claim is not None and not clause.unnamed),
+        valued=tuple(sentence for sentence in sentences if sentence.values),
+        core=frozenset().union(*(clause.core for clause in clauses)),
+        against=frozenset().union(*(clause.against for clause in clauses)),
+        apart=(*_FENCED.findall(text), *_FORMULA.findall(_FENCED.sub("", text))),
+    )
 
 
 def _sentence(text: str) -> Sentence | None:
@@ -139,21 +183,40 @@ def _clause(words: Sequence[str]) -> Clause:
         denials = 0
     first = kept[0] if kept else ""
     stems = tuple(telling_stem(word) for word in kept if telling(word))
+    core = frozenset(stem(word) for word in kept if word not in AUXILIARIES)
     return Clause(
         stems=stems,
         words=kept,
         denials=denials,
         always=denials > 0 and ("never" in words or "any" in words),
+        act=_denied_act(words) if denials else "",
         unnamed=first in UNNAMED or first in NUMBERS or first.isdigit(),
         subject=_subject(kept),
         claim=claim(kept),
         bag=frozenset(stems),
-        core=frozenset(stem(word) for word in kept if word not in AUXILIARIES),
+        core=core,
+        against=frozenset().union(*map(opposites_of, core)),
         beyond=BEYOND.intersection(kept),
     )
 
 
+def _denied_act(words: Sequence[str]) -> str:
+    """Return the stem of the act that a clause denies or forbids; `""` where it denies something else.
+
+    It does so with "never", with "must", "may" or "should" beside the denial, or where the denial leads it, as in an
+    imperative.
+    """
+    for place, word in enumerate(words):
+        if word in NEGATIONS or word.endswith("n't"):
+            before, after = words[:place], words[place + 1 :]
+            modal = MODALS.intersection((*before[-1:], *after[:1])) or word.removesuffix("n't") in MODALS
+            leads = word in COMMANDING and LEADING.issuperset(before)
+            acts = (telling_stem(one) for one in after if telling(one) and one not in MODALS)
+            return next(acts, "") if modal or leads or word == "never" else ""
+    return ""
+
+
 def _subject(words: Sequence[str]) -> str:
-    """Return the stem of the first word, articles aside, where it tells something; pronouns do not."""
-    first = words[1] if len(words) > 1 and words[0] in ("the", "a", "an") else words[0] if words else ""
+    """Return the stem of the first word, what stands before a noun aside, where it tells something; pronouns do not."""
+    first = next((word for word in words if word not in ("the", "a", "an") and word not in DESCRIBING), "")
     return telling_stem(first) if first and telling(first) else ""

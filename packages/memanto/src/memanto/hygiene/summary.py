@@ -13,7 +13,7 @@ from typing import Final
 
 from memanto.engine.codec import decode
 from memanto.filters import Condition, Equals, NumberRange, TimeRange, Where
-from memanto.hygiene.conflict import KIND, OPEN, RESOLVED, Conflict, conflict_of
+from memanto.hygiene.conflict import KIND, OPEN, RESOLVED, SET_ASIDE, Conflict, conflict_of
 from memanto.hygiene.journal import FIELD, TAG, Journal
 from memanto.memory.batons import is_baton
 from memanto.memory.namespace import Namespace
@@ -88,6 +88,7 @@ class DailySummary:
         contradictions: Open conflicts in which one of the day's memories takes part.
         conflicts: Conflicts found that day.
         decided: Conflicts decided that day.
+        set_aside: Conflicts found that day of which a language model said that the two go together.
         backlog: Open conflicts of the agent at the end of the span.
         digest: What a language model says of the day, every sentence citing items by number, or `""`.
         cited: Ids of the items that the digest cites, by number.
@@ -103,6 +104,7 @@ class DailySummary:
     contradictions: tuple[Conflict, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     decided: tuple[Conflict, ...] = ()
+    set_aside: tuple[Conflict, ...] = ()
     backlog: int = 0
     digest: str = ""
     cited: Mapping[int, str] = field(default_factory=dict)
@@ -143,7 +145,7 @@ def summarise(
     order = list(HEADINGS)
     items.sort(key=lambda item: (order.index(item.heading), item.at, item.id))
     kept, left_out = _within(items, budget_tokens)
-    found, decided, open_now = _conflicts(namespace, since, until, as_of)
+    changed, open_now = _conflicts(namespace, since, until, as_of)
     ids = {item.id for item in items}
     return DailySummary(
         agent=namespace.name,
@@ -153,8 +155,9 @@ def summarise(
         items=tuple(kept),
         left_out=left_out,
         contradictions=tuple(one for one in open_now if {one.older, one.newer} & ids),
-        conflicts=tuple(found),
-        decided=tuple(decided),
+        conflicts=tuple(one for one in changed if one.is_open and not one.is_set_aside),
+        decided=tuple(one for one in changed if not one.is_open),
+        set_aside=tuple(one for one in changed if one.is_set_aside),
         backlog=len(open_now),
     )
 
@@ -216,15 +219,15 @@ def _within(items: Sequence[Item], budget: int | None) -> tuple[list[Item], dict
 
 def _conflicts(
     namespace: Namespace, since: datetime, until: datetime, as_of: datetime | None
-) -> tuple[list[Conflict], list[Conflict], list[Conflict]]:
-    """Return the conflicts found in the span, those decided in it, and those open at its end."""
-    journal = Journal(namespace)
-    records = [conflict_of(record) for record in journal.find([f"{TAG}:{KIND}"], [OPEN, RESOLVED], as_of=as_of)]
+) -> tuple[list[Conflict], list[Conflict]]:
+    """Return the conflicts that were found or decided in the span, and those open at its end."""
+    found = Journal(namespace).find([f"{TAG}:{KIND}"], [OPEN, SET_ASIDE, RESOLVED], as_of=as_of)
+    records = [conflict_of(record) for record in found]
     records.sort(key=lambda one: (one.found_at or since, one.id))
     changed = [one for one in records if one.found_at is not None and since <= one.found_at < until]
     standing = _active(namespace, {i for one in records for i in (one.older, one.newer)}, as_of)
-    open_now = [one for one in records if one.is_open and {one.older, one.newer} <= standing]
-    return [one for one in changed if one.is_open], [one for one in changed if not one.is_open], open_now
+    waiting = [one for one in records if one.is_open and not one.is_set_aside]
+    return changed, [one for one in waiting if {one.older, one.newer} <= standing]
 
 
 def _active(namespace: Namespace, ids: set[str], as_of: datetime | None) -> set[str]:

@@ -73,7 +73,7 @@ def _conflicts(summary: DailySummary) -> Iterator[str]:
     yield ""
     yield f"## Conflicts ({summary.backlog} open)"
     yield ""
-    if not (summary.contradictions or summary.conflicts or summary.decided):
+    if not (summary.contradictions or summary.conflicts or summary.decided or summary.set_aside):
         yield "None in this span of time."
         return
     new = {one.id for one in summary.conflicts}
@@ -83,6 +83,9 @@ def _conflicts(summary: DailySummary) -> Iterator[str]:
     for one in summary.decided:
         who = f" by {one.decision.actor}" if one.decision is not None else ""
         yield f"- decided{who}, {one.action}: {one.older} and {one.newer} ({one.id})"
+    for one in summary.set_aside:
+        model = f" by {one.judgement.model}" if one.judgement is not None else ""
+        yield f"- set aside{model}: {one.older} and {one.newer} ({one.id})"
     if summary.backlog:
         yield ""
         yield "`memanto conflicts` walks through them."

@@ -42,6 +42,7 @@ _DATE: Final = re.compile(r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{1,2}/\d{1,2}(?:/\d{2,4
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _VERSION: Final = re.compile(r"v\d[\w.]*|\d[\w.]*")
 _AMOUNT: Final = re.compile(r"([$\u20ac\u00a3]?)(\d[\d.,]*\d|\d)([\w%]*)")
+_RANGE: Final = re.compile(r"\d{1,3}[-\u2013]\d{1,3}")
 _ENDINGS: Final = frozenset({"st", "nd", "rd", "th"})
 
 
@@ -125,6 +126,8 @@ def _digits(word: str, after: str) -> list[tuple[str, str]]:
         return [("date", word)]
     if _YEAR.fullmatch(word):
         return [("year", word)]
+    if _RANGE.fullmatch(word):  # "5-6 hours"
+        return [("number", word)]
     match = _AMOUNT.fullmatch(word)
     if match is None:
         return [("version", word)] if _VERSION.fullmatch(word) else []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 if TYPE_CHECKING:
     from memanto.embedding.port import Reranker
     from memanto.hygiene.conflict import Conflict
-    from memanto.hygiene.detect import Detection
+    from memanto.hygiene.detect import Detection, Detector
     from memanto.hygiene.expiry import Application, PolicyKeeper
     from memanto.hygiene.learning import Calibration, Learned
     from memanto.hygiene.policy import Policy
@@ -45,36 +45,75 @@ class HygieneVerbs:
 
     # -- conflicts ----------------------------------------------------------------------------------
     def detect_conflicts(
-        self, *, everything: bool = False, rerank: bool = True, progress: Callable[[int, int], None] | None = None
+        self,
+        *,
+        everything: bool = False,
+        rerank: bool = True,
+        llm: LanguageModel | Callable[[str], str] | Literal["default"] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Detection:
         """Compare memories with their neighbours, and record which may not go together.
 
         Looks at what was recorded since the last run. A run that was interrupted goes on where it ended.
 
+        A language model that is handed in is then asked about every open conflict that none has judged yet, one at a
+        time. Its verdict is kept on the conflict as advice. It decides nothing and changes no memory; a conflict of
+        which it says that the two go together is set aside, see `conflicts`. Where it fails, takes too long or makes
+        no sense, the rules stand and `judging` says so.
+
         Args:
             everything: Look at all memories again.
             rerank: Ask the cross-encoder, where it is installed, whether a pair is about the same at all.
-            progress: Called with (done, total) after each batch of 100.
+            llm: A language model, a function from prompt to reply, `"default"` for the configured one, or `None`.
+            progress: Called with (done, total) after each batch of 100, then after each pair a model was asked about.
 
         Returns:
             What was examined, and the open conflicts found. Nothing is decided and nothing is changed.
 
         Raises:
             NotFoundError: The agent does not exist.
+            ConfigurationError: A language model is configured by half, or not allowed offline.
         """
+        from memanto.llm.port import as_model
+
+        model = self._get_model() if llm == "default" else None if llm is None else as_model(llm)
+        found = self._detector(rerank=rerank).run(everything=everything, progress=progress)
+        return found if llm is None else self._judged(found, model, progress)
+
+    def _detector(self, *, rerank: bool) -> Detector:
         from memanto.hygiene.detect import Detector
 
         reranker = self._get_reranker(warn=False) if rerank else None
-        detector = Detector(self._namespace(), reranker=reranker, actor=self._by("").actor, now=self.clock())
-        return detector.run(everything=everything, progress=progress)
+        return Detector(self._namespace(), reranker=reranker, actor=self._by("").actor, now=self.clock())
 
-    def conflicts(self, *, resolved: bool = False) -> list[Conflict]:
+    def _judged(
+        self, found: Detection, model: LanguageModel | None, progress: Callable[[int, int], None] | None
+    ) -> Detection:
+        """Return a detection after a language model was asked about the open conflicts."""
+        from dataclasses import replace
+
+        from memanto.hygiene.journal import Journal
+        from memanto.hygiene.model_judge import UNSET, ModelJudge
+
+        if model is None:
+            return replace(found, judging=UNSET)
+        judge = ModelJudge(Journal(self._namespace()), model, actor=self._by("").actor)
+        judging, judged = judge.run(progress=progress)
+        conflicts = [judged.get(one.id, one) for one in found.conflicts]
+        return replace(found, judging=judging, conflicts=tuple(one for one in conflicts if not one.is_set_aside))
+
+    def conflicts(self, *, resolved: bool = False, set_aside: bool = False) -> list[Conflict]:
         """Return the open conflicts, or those that were decided, oldest first.
+
+        Args:
+            resolved: Those that were decided.
+            set_aside: Among the open ones also those of which a language model said that the two go together. They
+                can be decided like any other, and `undo_conflict` takes the judgement back.
 
         Raises:
             NotFoundError: The agent does not exist.
         """
-        return self._resolver().all(is_open=not resolved)
+        return self._resolver().all(is_open=not resolved, set_aside=set_aside)
 
     def conflict(self, id: str) -> tuple[Conflict, Memory, Memory]:  # noqa: A002
         """Return a conflict and the current versions of both memories, the older first.
@@ -111,16 +150,20 @@ class HygieneVerbs:
         from memanto.hygiene.conflict import check_action
 
         resolver = self._resolver()
-        return resolver.resolve(resolver.get(id), check_action(action), self._by(reason), text=text)
+        decided = resolver.resolve(resolver.get(id), check_action(action), self._by(reason), text=text)
+        if resolver.may_wait(decided):  # pairs that had no room come up now
+            self._detector(rerank=True).look_again(decided.older)
+        return decided
 
     def undo_conflict(self, id: str, *, reason: str = "") -> Conflict:  # noqa: A002
         """Take a decision back: the memories say and stand again as before, and the conflict is open again.
 
-        The decision and its undoing stay in history.
+        The decision and its undoing stay in history. Of a conflict that is open it takes back what a language model
+        said, so that one that was set aside is shown again.
 
         Raises:
             NotFoundError: No conflict has this id.
-            InvalidInputError: It is not decided, or a memory has changed since.
+            InvalidInputError: There is nothing to take back, or a memory has changed since.
         """
         resolver = self._resolver()
         return resolver.undo(resolver.get(id), self._by(reason))

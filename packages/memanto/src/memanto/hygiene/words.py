@@ -142,7 +142,9 @@ def mass(stems: Iterable[str]) -> float:
 
 @functools.lru_cache(maxsize=16_384)
 def telling(word: str) -> bool:
-    """Whether a folded word says something about a subject."""
+    """Whether a folded word says something about a subject; a single letter stands for anything."""
+    if len(word) == 1 and word.isascii() and word.isalpha():
+        return False
     return word not in STOP and word not in GENERIC and word.partition("'")[0] not in STOP
 
 

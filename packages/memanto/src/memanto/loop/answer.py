@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import zip_longest
 
+from memanto.counted import counted
 from memanto.errors import InvalidInputError
 from memanto.llm.port import LanguageModel, OnText
 from memanto.loop.answer_conflict import alike, disagreements
@@ -213,7 +214,7 @@ def _arranged(found: Found) -> Found:
 def _notes(found: Sequence[Found], left_out: int, scope: Scope) -> list[str]:
     notes = [f"{one.part.text.rstrip('?. ')}: {one.note}" for one in found if one.note]
     if left_out:
-        notes.append(f"{left_out} more memories did not fit the budget")
+        notes.append(f"{counted(left_out, 'more memory')} did not fit the budget")
     if scope.as_of is not None and not any(one.considered for one in found) and not scope.recall(None, (), limit=1):
         notes.append(f"nothing was known at {scope.as_of.isoformat(timespec='seconds')}{_since(scope)}")
     return notes

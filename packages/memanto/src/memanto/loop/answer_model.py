@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memanto.counted import counted
 from memanto.errors import LanguageModelError
 from memanto.llm.port import LanguageModel, Message, OnText
 from memanto.loop.citations import Checked, check_reply
@@ -134,4 +135,4 @@ def _left_out(checked: Checked) -> str:
 
 
 def _unsent(count: int) -> str:
-    return f"{count} more memories did not fit the model's context" if count else ""
+    return f"{counted(count, 'more memory')} did not fit the model's context" if count else ""

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeAlias
 
+from memanto.counted import counted
 from memanto.loop.answer import Answer, compose, look_up
 from memanto.loop.answer_conflict import disagree
 from memanto.loop.answer_find import Found, Scope
@@ -123,7 +124,8 @@ def _judged(
         newest = max(bearing, key=lambda memory: memory.recorded_at)
         age = (scope.as_of or scope.memory.clock()) - newest.recorded_at
         if age > question.max_age:
-            told = f"the newest memory cited, {newest.id}, is {age.days} days old, more than {question.max_age.days}"
+            old = f"{counted(age.days, 'day')} old, more than {question.max_age.days}"
+            told = f"the newest memory cited, {newest.id}, is {old}"
             return Verdict.STALE, Stage.NOT_USABLE, told
     return Verdict.SUPPORTED, None, ""
 

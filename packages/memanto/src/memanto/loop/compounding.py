@@ -20,16 +20,16 @@ MIN_RUNS: Final = 8
 Sen's interval hardly excludes anything and a bootstrap of means is too narrow."""
 LEAST_MIN_RUNS: Final = 4
 
-METRICS: Final[Mapping[str, Callable[[RunRecord], float]]] = {
+METRICS: Final[Mapping[str, Callable[[RunRecord], float | None]]] = {
     "steps": lambda run: float(run.steps),
-    "tool_calls": lambda run: float(run.tool_calls),
+    "tool_calls": lambda run: run.tool_calls,
     "failures": lambda run: float(run.failed_steps),
     "repeat_failures": lambda run: float(run.repeats),
-    "tokens": lambda run: float(run.tokens),
+    "tokens": lambda run: run.tokens,
     "cost": lambda run: run.cost,
     "success": lambda run: 1.0 if run.state == "success" else 0.0,
 }
-"""What is followed, per run."""
+"""What is followed, per run; `None` where the run did not report it, which is not 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class Metric:
 
     Attributes:
         name: One of `METRICS`.
-        values: Per run, in the order they began.
-        mean: Mean over all runs, or `None` without runs.
-        trend: Change per run, or that there are too few.
+        values: Per run that reported it, in the order they began.
+        mean: Mean of the values, or `None` without any.
+        trend: Change per run that reported it, or that there are too few.
     """
 
     name: str
@@ -160,7 +160,8 @@ def _arm(name: str, records: Sequence[RunRecord], min_runs: int) -> Arm:
 
 
 def _metric(name: str, records: Sequence[RunRecord], min_runs: int) -> Metric:
-    values = tuple(METRICS[name](record) for record in records)
+    told = (METRICS[name](record) for record in records)
+    values = tuple(float(value) for value in told if value is not None)
     few = len(values) < min_runs
     return Metric(
         name=name,
@@ -171,14 +172,15 @@ def _metric(name: str, records: Sequence[RunRecord], min_runs: int) -> Metric:
 
 
 def _compare(arm: Arm, base: Arm, min_runs: int) -> Comparison:
-    fewest = min(arm.runs, base.runs)
     return Comparison(
         arm=arm.name,
         against=base.name,
         differences={
-            name: difference(arm.metric(name).values, base.metric(name).values)
-            if fewest >= min_runs
-            else TooFewRuns(fewest, min_runs)
-            for name in METRICS
+            name: _difference(arm.metric(name).values, base.metric(name).values, min_runs) for name in METRICS
         },
     )
+
+
+def _difference(values: Sequence[float], others: Sequence[float], min_runs: int) -> Estimate | TooFewRuns:
+    fewest = min(len(values), len(others))
+    return difference(values, others) if fewest >= min_runs else TooFewRuns(fewest, min_runs)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memanto.counted import counted
 from memanto.errors import InvalidInputError
 from memanto.loop.port import Verbs
 from memanto.memory.recall import BYTES_PER_TOKEN, tokens
@@ -97,7 +98,7 @@ def keep_result(
     pages = len(split(text, PAGE))
     head = " ".join(text[:_HEAD].split())
     pointer = (
-        f"[artifact {receipt.id}] {name}: about {size:,} tokens on {pages} pages, kept outside the window; "
+        f"[artifact {receipt.id}] {name}: about {size:,} tokens on {counted(pages, 'page')}, kept outside the window; "
         f"`memanto show {receipt.id} --page N` reads one. It begins: {head} …"
     )
     return Kept(text=pointer, tokens=size, receipt=receipt, pages=pages)

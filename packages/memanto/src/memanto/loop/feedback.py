@@ -5,8 +5,10 @@ one success, each "wrong" one failure: `(c0 * n0 + helped) / (n0 + helped + wron
 Beta-binomial model (Gelman et al., Bayesian Data Analysis, 3rd ed., section 2.4). "Irrelevant" says that it was
 shown at the wrong time, not that it is false: it is counted and moves nothing.
 
-What upkeep learns from runs and conflicts (`hygiene.learning`) is counted in the same tally: a run that used the
-memory and failed, and an open contradiction, are half a failure each.
+What is learned from runs and conflicts is counted in the same tally: a run that used the memory is a success, or half
+a failure, as it ended; an open contradiction is half a failure. A memory gets at most one version a day for these: the
+first successful run of a day is counted when it ends, whatever else there is by upkeep, which counts all of it anew
+from the ledger (`hygiene.learning`).
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ PRIOR_WEIGHT: Final = 4.0
 INDIRECT: Final = 0.5
 """What a run's failure or an open contradiction counts: either may have another cause. Our choice."""
 VERDICTS: Final = ("helped", "wrong", "irrelevant")
-LEARNED: Final = ("runs_failed", "contradicted")
-"""Counts that upkeep keeps beside the verdicts."""
+LEARNED: Final = ("runs_helped", "runs_failed", "contradicted")
+"""Counts beside the verdicts, taken from runs and conflicts."""
 _ATTEMPTS: Final = 16
 
 
@@ -57,6 +59,28 @@ def feedback(verbs: Verbs, memory_id: str, verdict: Verdict, *, reason: str = ""
     raise VersionConflictError(f"memory {memory_id} keeps changing", hint="try again")
 
 
+def credit(verbs: Verbs, memory_id: str, run_id: str) -> Receipt | None:
+    """Count a run that used a memory and succeeded; `None` where the memory has learned today and upkeep will count it.
+
+    Raises:
+        NotFoundError: No memory has this id.
+        VersionConflictError: Somebody else changed it just now.
+    """
+    memory = verbs.show(memory_id)
+    tally, today = tally_of(memory), verbs.clock().date().isoformat()
+    if memory.status is Status.FORGOTTEN or tally.get("day") == today:
+        return None
+    tally |= {"runs_helped": tally.get("runs_helped", 0) + 1, "day": today}
+    tally["confidence"] = confidence_of(tally)
+    return verbs.edit(
+        memory.id,
+        reason=f"feedback: helped; used in run {run_id}, which ended in success",
+        expected_version=memory.version,
+        confidence=tally["confidence"],
+        metadata={**memory.metadata, "feedback": tally},
+    )
+
+
 def posterior(prior: float, helped: float, wrong: float) -> float:
     """Return the confidence (0..1) after so many observations."""
     return round((prior * PRIOR_WEIGHT + helped) / (PRIOR_WEIGHT + helped + wrong), 6)
@@ -74,8 +98,9 @@ def tally_of(memory: Memory) -> dict[str, Any]:
 
 def confidence_of(tally: Mapping[str, Any]) -> float:
     """Return the confidence (0..1) that a tally leads to."""
-    wrong = tally["wrong"] + INDIRECT * sum(tally.get(name, 0) for name in LEARNED)
-    return posterior(tally["prior"], tally["helped"], wrong)
+    counted = {name: tally.get(name, 0) for name in LEARNED}
+    wrong = tally["wrong"] + INDIRECT * (counted["runs_failed"] + counted["contradicted"])
+    return posterior(tally["prior"], tally["helped"] + counted["runs_helped"], wrong)
 
 
 def _counted(memory: Memory, verdict: Verdict) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
+from memanto.counted import counted
 from memanto.errors import ConflictError, InvalidInputError, NotFoundError, VersionConflictError
 from memanto.loop.baton import HEADING, MAIN, Baton, lane_of, make_baton, parse_baton
 from memanto.loop.pins import Pins, current_goal, without_label
@@ -210,7 +211,7 @@ def _refuse_empty(baton: Baton, standing: list[Handoff], lane: str) -> None:
     if richer is not None:
         raise InvalidInputError(
             f"an empty shift cannot replace the baton {richer.memory.id} of lane {lane!r}, which tells "
-            f"{richer.baton.weight} things",
+            f"{counted(richer.baton.weight, 'thing')}",
             hint="say what was done or what is next; `memanto handoff show` prints the one that stays",
         )
     if not baton.goal:

@@ -74,6 +74,7 @@ class Ledger:
             type=MemoryType.EVENT,
             tags=(runs.TAG, f"{runs.TAG}:{record.task_type}"),
             provenance=Provenance.OBSERVED,
+            source=self._source,
             key=_slot(chosen),
             run_id=chosen,
             metadata=run_metadata(record),
@@ -146,6 +147,7 @@ class Ledger:
             record.memory_id,
             reason=reason,
             expected_version=record.version,
+            source=self._source,
             metadata=run_metadata(record),
             **changes,
         )

@@ -189,6 +189,7 @@ class PlanVerbs:
         tags: Iterable[str] = (),
         source: str | None = None,
         run_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Receipt:
         """Record what went wrong, why, and what to do instead, as an `error` memory phrased as a trigger.
 
@@ -204,6 +205,7 @@ class PlanVerbs:
             tags: At most 20.
             source: Who records it.
             run_id: The run it happened in.
+            metadata: Free JSON beside the record itself, which is kept there under `failure`.
 
         Raises:
             InvalidInputError: It says neither when it applies nor what to do differently.
@@ -222,6 +224,7 @@ class PlanVerbs:
             tags=tuple(tags),
             source=source,
             run_id=run_id,
+            metadata=metadata,
         )
 
     def guard(

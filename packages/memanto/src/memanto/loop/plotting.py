@@ -64,14 +64,14 @@ def _figure(tasks: Sequence[TaskCompounding]) -> Any:
 def _draw(panel: Any, task: TaskCompounding, name: str) -> None:
     for number, arm in enumerate(task.arms):
         metric = arm.metric(name)
-        runs = list(range(1, arm.runs + 1))
+        runs = list(range(1, len(metric.values) + 1))
         colour = f"C{number}"
         panel.plot(runs, metric.values, "o", color=colour, markersize=3, label=arm.name)
         if isinstance(metric.trend, Estimate):
             middle = _median(metric.values) - metric.trend.value * _median(runs)
             panel.plot(runs, [middle + metric.trend.value * run for run in runs], "-", color=colour, linewidth=1)
     panel.set_title(f"{task.task_type}: {name.replace('_', ' ')}", fontsize="small")
-    panel.set_xlabel("run", fontsize="small")
+    panel.set_xlabel("run that reported it" if _partly(task, name) else "run", fontsize="small")
     panel.set_ylim(bottom=0)
     panel.tick_params(labelsize="small")
 
@@ -80,6 +80,10 @@ def _median(values: Sequence[float]) -> float:
     ordered = sorted(values)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _partly(task: TaskCompounding, name: str) -> bool:
+    return any(len(arm.metric(name).values) < arm.runs for arm in task.arms)
 
 
 def _any_value(task: TaskCompounding, name: str) -> bool:

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memanto.errors import InvalidInputError, MemantoError, told
+from memanto.loop.feedback import credit
 from memanto.loop.fence import whole
 from memanto.loop.ledger import Ledger
 from memanto.loop.port import Verbs
@@ -19,9 +20,6 @@ from memanto.models import Receipt, Recollection
 if TYPE_CHECKING:
     from memanto.loop.brief import Brief
     from memanto.loop.guard import Trigger
-
-HELPED: Final = "helped"
-"""Feedback that a run which ended in success gives, once, to each memory that was delivered and used in it."""
 
 
 class Run:
@@ -67,9 +65,9 @@ class Run:
         self,
         outcome: str,
         *,
-        tool_calls: int = 0,
-        tokens: int = 0,
-        cost: float = 0.0,
+        tool_calls: int | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
         failure: RunFailure | str | None = None,
         delivered: Iterable[str] = (),
         used: Iterable[str] = (),
@@ -78,7 +76,7 @@ class Run:
 
         Args:
             outcome: What came of it: one line of at most 500 characters.
-            tool_calls: Calls of tools it took.
+            tool_calls: Calls of tools it took; `None` where you do not know, which is not 0, as for the next two.
             tokens: Tokens of a language model it took.
             cost: What it cost, in your currency.
             failure: What went wrong: a text, or a `RunFailure` whose key names it exactly.
@@ -97,9 +95,9 @@ class Run:
                 number=self._steps[-1].number + 1 if self._steps else 1,
                 outcome=one_line("outcome", outcome),
                 at=self._memory.clock(),
-                tool_calls=check_count("tool_calls", tool_calls),
-                tokens=check_count("tokens", tokens),
-                cost=float(check_number("cost", cost)),
+                tool_calls=None if tool_calls is None else check_count("tool_calls", tool_calls),
+                tokens=None if tokens is None else check_count("tokens", tokens),
+                cost=None if cost is None else float(check_number("cost", cost)),
                 failure=failure_of(failure),
                 delivered=tuple(shown),
                 used=tuple(acted),
@@ -124,8 +122,9 @@ class Run:
     def end(self, outcome: str = "", *, success: bool = True, conclusion: str = "") -> RunRecord:
         """End the run and leave the line that `recall --type event` finds.
 
-        A run that ends in success gives each memory that was delivered and used in it one "helped" as
-        feedback. One that fails moves no confidence: it does not say which memory was at fault.
+        A run that ends in success counts as one success for each memory that was delivered and used in it: at once
+        for a memory that has learned nothing today, else with the next upkeep. One that fails is left to upkeep, where
+        it counts half: it does not say which memory was at fault.
 
         Args:
             outcome: What came of it, one line; that of the last step when missing.
@@ -153,10 +152,9 @@ class Run:
             return self._record
 
     def _give_feedback(self) -> None:
-        feedback = self._loop_verb("feedback")
         for memory_id in self._record.credited:
-            with suppress(MemantoError):  # forgotten or changed meanwhile: there is nothing to credit any more
-                feedback(memory_id, HELPED, reason=f"used in run {self.id}, which ended in success")
+            with suppress(MemantoError):  # forgotten, or changed meanwhile: then upkeep counts it
+                credit(self._memory, memory_id, self.id)
 
     # -- memory, with what it delivers noted --------------------------------------------------------
     def recall(self, query: str | None = None, **options: Any) -> list[Recollection]:

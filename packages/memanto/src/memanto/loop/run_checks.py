@@ -9,6 +9,7 @@ from typing import Final
 from memanto.errors import InvalidInputError
 from memanto.loop.runs import MAX_OUTCOME, MAX_TASK_TYPE, RunFailure
 
+_UNKNOWN: Final = "leave it out where you do not know it"
 _ARM: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,31}")
 
 
@@ -64,7 +65,7 @@ def check_number(name: str, value: float) -> float:
         InvalidInputError: It is not.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e12:
-        raise InvalidInputError(f"{name} {value!r} is not a number from 0 to 10¹²")
+        raise InvalidInputError(f"{name} {value!r} is not a number from 0 to 10¹²", hint=_UNKNOWN)
     return value
 
 
@@ -75,7 +76,7 @@ def check_count(name: str, value: int) -> int:
         InvalidInputError: It is not.
     """
     if not isinstance(value, int):
-        raise InvalidInputError(f"{name} {value!r} is not a whole number")
+        raise InvalidInputError(f"{name} {value!r} is not a whole number", hint=_UNKNOWN)
     return int(check_number(name, value))
 
 

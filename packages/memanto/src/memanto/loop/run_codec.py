@@ -91,7 +91,7 @@ def step_metadata(step: Step) -> dict[str, Any]:
         "delivered": list(step.delivered),
         "used": list(step.used),
     }
-    return {"step": {name: value for name, value in kept.items() if value}}
+    return {"step": {name: value for name, value in kept.items() if value not in (None, [])}}
 
 
 def step_of(memory: Memory) -> Step:
@@ -107,9 +107,9 @@ def step_of(memory: Memory) -> Step:
             number=memory.part,
             outcome=memory.content,
             at=memory.recorded_at,
-            tool_calls=kept.get("tool_calls", 0),
-            tokens=kept.get("tokens", 0),
-            cost=kept.get("cost", 0.0),
+            tool_calls=kept.get("tool_calls"),
+            tokens=kept.get("tokens"),
+            cost=kept.get("cost"),
             failure=None if failure is None else RunFailure(text=failure["text"], key=failure["key"]),
             delivered=tuple(kept.get("delivered", ())),
             used=tuple(kept.get("used", ())),

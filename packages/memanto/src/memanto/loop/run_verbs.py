@@ -16,15 +16,29 @@ if TYPE_CHECKING:
 class RunVerbs:
     """Runs and what they add up to."""
 
-    def run(self, task_type: str, *, run_id: str | None = None, goal: str | None = None, arm: str = "memory") -> Run:
+    def run(
+        self,
+        task_type: str,
+        *,
+        run_id: str | None = None,
+        goal: str | None = None,
+        arm: str = "memory",
+        source: str | None = None,
+    ) -> Run:
         """Begin a run that ends with its `with` block; see `start_run`.
 
         A block that is left by an exception leaves the run unfinished, and `resume_run` can go on.
         """
-        return self.start_run(task_type, run_id=run_id, goal=goal, arm=arm)
+        return self.start_run(task_type, run_id=run_id, goal=goal, arm=arm, source=source)
 
     def start_run(
-        self, task_type: str, *, run_id: str | None = None, goal: str | None = None, arm: str = "memory"
+        self,
+        task_type: str,
+        *,
+        run_id: str | None = None,
+        goal: str | None = None,
+        arm: str = "memory",
+        source: str | None = None,
     ) -> Run:
         """Begin a run and record that it has begun.
 
@@ -33,6 +47,7 @@ class RunVerbs:
             run_id: Its id, at most 200 characters; made from the time when missing.
             goal: What it is to reach.
             arm: Under which condition it runs: `"memory"`, `"off"`, or a name of yours.
+            source: Who records it; the memory's own when missing.
 
         Raises:
             InvalidInputError: A value breaks its limit, or there is a run with this id.
@@ -40,14 +55,15 @@ class RunVerbs:
         """
         from memanto.loop.run import Run
 
-        ledger = self._ledger(create=True)
+        ledger = self._ledger(source, create=True)
         return Run(self._verbs(), ledger, ledger.start(task_type, run_id=run_id, goal=goal, arm=arm))
 
-    def resume_run(self, run_id: str | None = None) -> Run:
+    def resume_run(self, run_id: str | None = None, *, source: str | None = None) -> Run:
         """Return the handle of an unfinished run; the steps recorded before are in its `steps`.
 
         Args:
             run_id: Its id; the only unfinished run when missing.
+            source: Who goes on with it; the memory's own when missing.
 
         Raises:
             NotFoundError: No run has this id.
@@ -57,7 +73,7 @@ class RunVerbs:
         from memanto.loop.ledger import choose_unfinished
         from memanto.loop.run import Run
 
-        ledger = self._ledger()
+        ledger = self._ledger(source)
         record = choose_unfinished(ledger.runs()) if run_id is None else ledger.find(run_id)
         if record.is_over:
             raise InvalidInputError(f"run {record.id!r} is over ({record.state})", hint="begin another run")
@@ -68,9 +84,9 @@ class RunVerbs:
         run_id: str | None,
         outcome: str,
         *,
-        tool_calls: int = 0,
-        tokens: int = 0,
-        cost: float = 0.0,
+        tool_calls: int | None = None,
+        tokens: int | None = None,
+        cost: float | None = None,
         failure: RunFailure | str | None = None,
         delivered: Iterable[str] = (),
         used: Iterable[str] = (),
@@ -157,10 +173,10 @@ class RunVerbs:
     def _verbs(self) -> Verbs:
         return cast("Verbs", self)
 
-    def _ledger(self, *, create: bool = False) -> Ledger:
+    def _ledger(self, source: str | None = None, *, create: bool = False) -> Ledger:
         from memanto.loop.ledger import Ledger
 
         host = cast("Any", self)  # the parts of `Memanto` that reach its store
         if create:
             host._ensure_agent()  # noqa: SLF001
-        return Ledger(self._verbs(), host._namespace(), source=host._defaults().source)  # noqa: SLF001
+        return Ledger(self._verbs(), host._namespace(), source=source or host._defaults().source)  # noqa: SLF001

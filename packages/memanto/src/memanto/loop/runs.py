@@ -13,12 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
+from memanto.counted import counted
 from memanto.loop.failures import FAILED_ON_THE_WAY, parse_rule
 from memanto.loop.fence import neutralised
 from memanto.times import to_rfc3339
 
+N = TypeVar("N", int, float)
 RunState: TypeAlias = Literal["unfinished", "success", "failure"]
 
 DEFAULT_ARM: Final = "memory"
@@ -69,7 +71,7 @@ class Step:
         number: 1..n within its run.
         outcome: One line.
         at: When it was recorded.
-        tool_calls: Calls of tools it took.
+        tool_calls: Calls of tools it took; `None` where nobody reported it, as for the next two.
         tokens: Tokens of a language model it took.
         cost: What it cost, in the caller's currency.
         failure: What went wrong, or `None`.
@@ -80,9 +82,9 @@ class Step:
     number: int
     outcome: str
     at: datetime
-    tool_calls: int = 0
-    tokens: int = 0
-    cost: float = 0.0
+    tool_calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
     failure: RunFailure | None = None
     delivered: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
@@ -106,9 +108,9 @@ class RunRecord:
         conclusion: What it found out, or `""`.
         interrupted: The exception that left it unfinished, or `""` (also after the death of its process).
         steps: Number of steps.
-        tool_calls: Sum over its steps.
-        tokens: Sum over its steps.
-        cost: Sum over its steps.
+        tool_calls: Sum over the steps that reported it; `None` when none did, as for the next two.
+        tokens: Sum over the steps that reported it.
+        cost: Sum over the steps that reported it.
         failures: Number of failures by signature.
         repeats: How many of its failures an earlier run of the same task type and arm had recorded.
         delivered: Number of different memories delivered in it.
@@ -128,9 +130,9 @@ class RunRecord:
     conclusion: str = ""
     interrupted: str = ""
     steps: int = 0
-    tool_calls: int = 0
-    tokens: int = 0
-    cost: float = 0.0
+    tool_calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
     failures: Mapping[str, int] = field(default_factory=dict)
     repeats: int = 0
     delivered: int = 0
@@ -194,13 +196,19 @@ def totals(
     return replace(
         record,
         steps=len(steps),
-        tool_calls=sum(step.tool_calls for step in steps),
-        tokens=sum(step.tokens for step in steps),
-        cost=round(sum(step.cost for step in steps), 9),
+        tool_calls=_total(step.tool_calls for step in steps),
+        tokens=_total(step.tokens for step in steps),
+        cost=_total(step.cost for step in steps),
         failures=dict(Counter(step.failure.signature for step in steps if step.failure is not None)),
         delivered=len(delivered),
         credited=tuple(one for one in used if one in delivered),
     )
+
+
+def _total(reported: Iterable[N | None]) -> N | None:
+    """Return the sum of what is known, or `None` where nothing is: what nobody reported is not 0."""
+    known = [one for one in reported if one is not None]
+    return round(sum(known), 9) if known else None
 
 
 # -- the line a run leaves --------------------------------------------------------------------------
@@ -212,10 +220,10 @@ def opening_line(record: RunRecord) -> str:
 
 def closing_line(record: RunRecord, failures: Sequence[str]) -> str:
     """Return the text of a run that has ended: how, after how much, with what conclusion and which failures."""
-    figures = [count(record.tool_calls, "tool call"), count(record.failed_steps, "failure")]
-    line = (
-        f"Run of {record.task_type} ended in {record.state} after {count(record.steps, 'step')} ({', '.join(figures)})"
-    )
+    calls = [] if record.tool_calls is None else [counted(record.tool_calls, "tool call")]
+    figures = [*calls, counted(record.failed_steps, "failure")]
+    ended = f"Run of {record.task_type} ended in {record.state}"
+    line = f"{ended} after {counted(record.steps, 'step')} ({', '.join(figures)})"
     parts = [f"{line}: {_sentence(record.outcome)}"]
     if record.conclusion:
         parts.append(f"Concluded: {_sentence(record.conclusion)}")
@@ -223,11 +231,6 @@ def closing_line(record: RunRecord, failures: Sequence[str]) -> str:
     if told:
         parts.append(f"{FAILED_ON_THE_WAY} {_sentence('; '.join(told))}")
     return " ".join([*parts, f"(run {record.id})"])
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it must be."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _sentence(text: str) -> str:

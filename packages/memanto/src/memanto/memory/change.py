@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 from uuid import UUID
 
+from memanto.counted import counted
 from memanto.engine.port import SparseVector, Vector
 from memanto.errors import InvalidInputError, NotFoundError, VersionConflictError
 from memanto.ids import version_point_id
@@ -206,7 +207,9 @@ class Editor:
         """
         old, new = self._head(old_id), self._head(new_id)
         if old.id == new.id:
-            raise InvalidInputError(f"memory {old.id} cannot supersede itself")
+            raise InvalidInputError(
+                f"memory {old.id} cannot supersede itself", hint="name the one that takes its place second"
+            )
         if new.status is not Status.ACTIVE:
             raise InvalidInputError(
                 f"memory {new.id} is {new.status.value} and cannot supersede another", hint="verify it first"
@@ -299,7 +302,10 @@ class Editor:
     @staticmethod
     def _refuse(head: Memory, statuses: set[Status], what: str) -> None:
         if head.status in statuses:
-            raise InvalidInputError(f"memory {head.id} is {head.status.value} and cannot be {what}")
+            raise InvalidInputError(
+                f"memory {head.id} is {head.status.value} and cannot be {what}",
+                hint=f"`memanto history {head.id}` shows what became of it",
+            )
 
     def _receipt(self, memory: Memory, redactions: tuple[Redaction, ...] = ()) -> Receipt:
         return Receipt(
@@ -347,7 +353,7 @@ def full_text(log: VersionLog, memory: Memory) -> str:
     parts = [part for part in log.parts(memory.id) if part.status is not Status.FORGOTTEN]
     if [part.part for part in parts] != list(range(1, memory.parts + 1)):
         raise NotFoundError(
-            f"memory {memory.id} was split into {memory.parts} parts, of which {len(parts)} are there",
+            f"memory {memory.id} was split into {counted(memory.parts, 'part')}, and {len(parts)} can be found",
             hint="run `memanto doctor`",
         )
     return "".join(part.content for part in parts)

@@ -13,7 +13,7 @@ from memanto.memory.classify import GUESS_FACTOR, classify
 from memanto.memory.fencing import refuse_fenced
 from memanto.memory.namespace import Meta, Namespace
 from memanto.memory.redaction import redact_draft
-from memanto.memory.splitting import split
+from memanto.memory.splitting import PART_LENGTH, split
 from memanto.memory.trust import initial_status
 from memanto.memory.validation import check_draft, unfilled_template
 from memanto.models import (
@@ -22,6 +22,7 @@ from memanto.models import (
     MAX_CONTENT,
     Draft,
     Memory,
+    MemoryType,
     Provenance,
     Redaction,
 )
@@ -29,6 +30,12 @@ from memanto.models import (
 PREVIEW: Final = 300
 """Characters of a split text that its parent shows; the whole text is the concatenation of its parts."""
 
+
+SEARCHED: Final = 200_000
+"""Characters of an artifact, from its beginning, whose words are searched; what follows is paged through. Indexing a
+result of five megabytes, which an agent waits for, took three seconds, and reading it for its meaning a minute."""
+EMBEDDED: Final = 10
+"""Parts of an artifact that are also found by meaning: what it is about stands at its beginning."""
 
 TYPE_GUESSED: Final = "type guessed from the text"
 """Begins the warning of a receipt whose type the writer did not give."""
@@ -53,6 +60,7 @@ class Prepared:
         text: The whole text, redacted.
         digest: Keyed digest of the text.
         texts: The text, or its parts when it is longer than one memory holds.
+        searched: How many of the texts are searched, from the first on; `None` for all.
         redactions: What was removed from it.
         warnings: For the receipt.
     """
@@ -61,13 +69,19 @@ class Prepared:
     text: str
     digest: str
     texts: tuple[str, ...]
+    searched: int | None = None
     redactions: tuple[Redaction, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def indexed(self) -> tuple[str, ...]:
-        """What is embedded and whose words are counted, per text."""
-        return tuple(indexed_text(self.memory, text) for text in self.texts)
+        """What is searched, per text: its words, and its meaning unless it is among `words_only`."""
+        return tuple(indexed_text(self.memory, text) for text in self.texts[: self.searched])
+
+    @property
+    def words_only(self) -> tuple[str, ...]:
+        """Those of `indexed` that are not embedded."""
+        return self.indexed[EMBEDDED:] if self.memory.type is MemoryType.ARTIFACT else ()
 
 
 def prepare(
@@ -96,7 +110,7 @@ def _prepare_one(draft: Draft, defaults: Defaults, namespace: Namespace, meta: M
     checked = check_draft(redacted)
     text = checked.content
     refuse_fenced(text)
-    texts = tuple(split(text)) if len(text) > MAX_CONTENT else (text,)
+    texts, searched = _parts(text, checked.type) if len(text) > MAX_CONTENT else ((text,), None)
     if len(texts) > 1 and checked.key is not None:
         raise InvalidInputError(
             f"a value under key {checked.key!r} holds at most {MAX_CONTENT} characters, not {len(text)}",
@@ -140,9 +154,20 @@ def _prepare_one(draft: Draft, defaults: Defaults, namespace: Namespace, meta: M
         text=text,
         digest=namespace.digest(memory, text, meta),
         texts=texts,
+        searched=searched,
         redactions=redactions,
         warnings=tuple(warnings),
     )
+
+
+def _parts(text: str, kind: MemoryType | None) -> tuple[tuple[str, ...], int | None]:
+    """Return the parts of a long text, and how many of them are searched: large ones follow, which cost less."""
+    large = kind is MemoryType.ARTIFACT and len(text) > SEARCHED + PART_LENGTH
+    searched = split(text[:SEARCHED])[:-1] if large else []  # the last one may end within a word
+    if not searched:
+        return tuple(split(text)), None
+    rest = split(text[sum(map(len, searched)) :], MAX_CONTENT)
+    return (*searched, *rest), len(searched)
 
 
 def retype(item: Prepared, vector: Sequence[float] | None) -> Prepared:

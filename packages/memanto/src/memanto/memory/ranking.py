@@ -149,7 +149,7 @@ class _GoneError(Exception):
     """Candidates without a payload that are in the store no more."""
 
     def __init__(self, ids: set[UUID]) -> None:
-        super().__init__(f"{len(ids)} candidates are gone")
+        super().__init__(f"candidates are gone: {len(ids)}")
         self.ids = ids
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import zip_longest
 from typing import Final, Protocol, TypeAlias
 
 from memanto.embedding.port import EmbedderIdentity
@@ -179,7 +180,8 @@ class Writer:
             if not self._plan(item, found, {}, item.memory.recorded_at).receipt.duplicate
             for text in item.indexed
         ]
-        return self._space.encode(list(dict.fromkeys(fresh)), meta)
+        words_only = {text for item in items for text in item.words_only}
+        return self._space.encode(list(dict.fromkeys(fresh)), meta, words_only=words_only)
 
     def _check_space(self, encoded: Mapping[str, Encoded]) -> EmbedderIdentity | None:
         """Return the space of the namespace, when the vectors are of it."""
@@ -220,7 +222,7 @@ class Writer:
         stored = iter(self._log.append([version for plan in plans.values() for version in plan.versions]))
         for index, plan in plans.items():
             mine = [next(stored) for _ in plan.versions]
-            last = mine[-1]
+            last = mine[-1] or self._reasserted(plan, mine)
             if last is None:
                 continue
             parts = tuple(memory.id for memory in mine[:-1] if memory is not None and memory.part)
@@ -308,12 +310,13 @@ class Writer:
                 )
             ]
         versions = []
-        for number, (text, indexed) in enumerate(zip(item.texts, item.indexed, strict=True), start=1):
+        for number, (text, indexed) in enumerate(zip_longest(item.texts, item.indexed), start=1):
             words = encoded.get(indexed, _NOTHING)
             part = replace(
                 memory, id=new_memory_id(), content=text, parent_id=memory.id, part=number, parts=0, pinned=False
             )
-            versions.append(NewVersion(memory=part, dense=words.dense, lexical=words.lexical))
+            searched = indexed is not None
+            versions.append(NewVersion(memory=part, dense=words.dense, lexical=words.lexical if searched else None))
         return [*versions, NewVersion(memory=memory, content_hash=item.digest)]
 
     def _next(
@@ -366,6 +369,26 @@ class Writer:
         memory = replace(head, version=after.version + 1, decision=decision, supersedes=(), imported=False)
         digest = str(point.payload.get("content_hash", ""))
         return NewVersion(memory=memory, dense=point.dense, lexical=point.lexical, content_hash=digest, previous=after)
+
+    def _reasserted(self, plan: Plan, stored: Sequence[Memory | None]) -> Memory | None:
+        """Return what holds after an earlier value was filled in and somebody went on from it before the present one.
+
+        Only an engine that stores the two one after the other lets others in between. What they stored takes the
+        present value's place if it begins later; else the present value is said once more after it. `None` where
+        nothing was filled in.
+        """
+        again = plan.versions[-1]
+        if again.memory.decision is None or again.memory.decision.action != REASSERTS or stored[-2] is None:
+            return None
+        for _ in range(_ATTEMPTS):
+            head = self._log.head(again.memory.id)
+            if head.content == again.memory.content or not _is_backfill(head, again.memory, head.recorded_at):
+                return head
+            memory = replace(again.memory, version=head.version + 1)
+            [last] = self._log.append([replace(again, memory=memory, previous=head)])
+            if last is not None:
+                return last
+        raise VersionConflictError("others keep changing the same memory", hint="try again")
 
     # -- after storing ------------------------------------------------------------------------------
     def _finish(

@@ -111,6 +111,9 @@ _TOKEN_NAME: Final = (
     r"sharedaccess|primary_?access|secret_?access)[_ -]?key)"
 )
 _NAME: Final = rf"(?:{_PASSWORD_NAME}|{_TOKEN_NAME})(?:_?(?:base|value|prod|dev|staging|live|test|v?[0-9]{{1,2}}))?"
+NAME_WORDS: Final = ("pass", "pwd", "contrase", "kennwort", "secret", "token", "credential", "authorization", "key")
+"""Every name holds at least one of these, at most `NAME_REACH` characters after it begins."""
+NAME_REACH: Final = 16
 _BARE: Final = r"(?:[^\s\"'`,;<>&]|&(?!\w{1,40}=))++"
 NAMED_VALUE: Final = (
     rf"(?i){_NAME}[\"'`\]]{{0,2}}[ \t]{{0,4}}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from memanto.embedding.checks import checked_documents, checked_query
@@ -71,8 +71,10 @@ class Space:
         kept = meta.former if former is None else former
         return self._namespace.update_meta(meta, space=identity, former=kept)
 
-    def encode(self, texts: Sequence[str], meta: Meta, *, bind: bool = True) -> dict[str, Encoded]:
-        """Return vectors and words per text.
+    def encode(
+        self, texts: Sequence[str], meta: Meta, *, bind: bool = True, words_only: Collection[str] = ()
+    ) -> dict[str, Encoded]:
+        """Return vectors and words per text; only words for those in `words_only`.
 
         A namespace without memories is bound to the embedder in use (if `bind`), once that has shown that it
         works. One with memories and no vectors stays lexical until it is reindexed.
@@ -91,13 +93,15 @@ class Space:
             if space is not None or (empty and bind):
                 if space is not None and space != embedder.identity:
                     raise mismatch(self._namespace.name, space, embedder.identity)
-                vectors = embed(embedder, list(words))
+                meant = [text for text in words if text not in words_only]
+                vectors = embed(embedder, meant)
                 space = space or self._bind_first(embedder.identity)
                 if space is not None and space != embedder.identity:
                     raise mismatch(self._namespace.name, space, embedder.identity)
                 if space is not None:
                     name = vector_name(space)
-                    return {text: Encoded({name: row}, words[text]) for text, row in zip(words, vectors, strict=True)}
+                    dense = {text: {name: row} for text, row in zip(meant, vectors, strict=True)}
+                    return {text: Encoded(dense.get(text, {}), sparse) for text, sparse in words.items()}
         return {text: Encoded({}, sparse) for text, sparse in words.items()}
 
     def encode_query(self, text: str, meta: Meta) -> tuple[str, Vector] | None:

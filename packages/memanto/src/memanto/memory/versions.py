@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memanto.counted import counted
 from memanto.engine.codec import closing, decode, encode
 from memanto.engine.port import Candidate, Change, Point, SparseVector, Vector
 from memanto.engine.schema import OPEN_END
@@ -219,7 +220,7 @@ class VersionLog:
         lost = [one for one in missing if one not in heads or heads[one].status is not Status.FORGOTTEN]
         if lost:
             raise BackendError(
-                f"{len(lost)} of {len(won)} stored versions were not found on reading back",
+                f"{len(lost)} of {counted(len(won), 'stored version')} not found on reading back",
                 hint="nothing was reported as remembered; run `memanto doctor`",
             )
         return [
