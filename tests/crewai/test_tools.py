@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 import json
 import logging
 import os
@@ -24,6 +25,7 @@ from memanto import InMemory, Memanto, Provenance, Status
 from memanto.errors import BackendError, InvalidInputError, MemantoError
 from memanto.loop.fence import NOTICE, is_fenced
 from memanto.toolkit import VERBS
+from memanto_mcp.tools import Tools as McpTools
 
 Tools = dict[str, BaseTool]
 OBSERVED = {"type": "observation", "provenance": "observed"}
@@ -324,6 +326,15 @@ def test_a_model_sees_every_argument_described(memory: Memanto) -> None:
         schema = tool.args_schema.model_json_schema()
         assert tool.description
         assert [name for name, field in schema["properties"].items() if not field.get("description")] == []
+
+
+def test_a_model_meets_the_same_names_arguments_and_duties_over_mcp() -> None:
+    for name, verb in VERBS.items():
+        taken = inspect.signature(getattr(McpTools, name)).parameters
+        needed = {one for one, given in taken.items() if given.default is given.empty} - {"self", "ctx"}
+        fields = verb.arguments.model_fields
+        assert set(fields) <= set(taken), name
+        assert {one for one, field in fields.items() if field.is_required()} == needed, name
 
 
 def test_memory_is_no_part_of_what_a_tool_tells_of_itself() -> None:

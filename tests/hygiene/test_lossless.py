@@ -79,7 +79,7 @@ def test_no_text_is_lost_and_no_earlier_answer_changes() -> None:
     with Memanto("root", store=store, embedder=HashEmbedder(), reranker=None, clock=clock) as root:
         for seed in range(SEQUENCES):
             with_agent = Memanto(f"play-{seed}", store=store, embedder=HashEmbedder(), reranker=None, clock=clock)
-            with_agent._engine = root._opened()  # one store for all, each sequence in an agent of its own
+            with_agent._connection = root._connection  # one store for all, each sequence in an agent of its own
             with_agent.create_agent()
             play = Play(with_agent, clock, seed)
             for number in range(STEPS):

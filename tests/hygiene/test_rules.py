@@ -163,6 +163,7 @@ def test_what_its_writers_keep_apart_is_not_compared() -> None:
         (event, memory(NEW)),
         (memory(OLD, parent_id="x", part=1), memory(NEW, parent_id="x", part=2)),
         (memory(OLD, parts=2), memory(NEW)),
+        (memory(OLD, kind=MemoryType.ARTIFACT, parent_id="x", part=1), memory(NEW)),
         (memory(f"SESSION HANDOFF | {OLD}", kind=MemoryType.CONTEXT), memory(NEW, kind=MemoryType.CONTEXT)),
     ]
     assert [compare(*pair) for pair in apart] == [None] * len(apart)

@@ -42,7 +42,7 @@ def make_memory(store: Store, clock: FixedClock) -> Iterator[Callable[..., Meman
             settings: dict[str, object] = {"store": store, "embedder": HashEmbedder(), "clock": clock, **options}
             memory = Memanto(agent, **settings)  # type: ignore[arg-type]
             if opened and isinstance(store, Server) and store.url == ":memory:":
-                memory._engine = opened[0]._opened()  # two clients of ":memory:" would be two stores
+                memory._connection = opened[0]._connection  # two clients of ":memory:" would be two stores
             else:
                 stack.enter_context(memory)
                 opened.append(memory)

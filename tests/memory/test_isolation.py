@@ -32,7 +32,7 @@ def test_no_read_path_shows_another_agents_memories(kind, tmp_path_factory, writ
         memories = {AGENTS[0]: first}
         for agent in AGENTS[1:]:
             memories[agent] = Memanto(agent, store=store, embedder=HashEmbedder(), clock=clock)
-            memories[agent]._engine = first._opened()
+            memories[agent]._connection = first._connection
         owner = {}
         for memory in memories.values():
             memory.create_agent()

@@ -261,8 +261,7 @@ def test_files_of_different_moments_are_refused(tmp_path: Path) -> None:
         shutil.copytree(store, copy, ignore=shutil.ignore_patterns("*.socket", "wal", "closed.json"))
         for number in range(30, 60):
             memory.remember(f"item {number}", type="fact")
-        engine = memory._engine
-        assert engine is not None
+        engine = memory._opened()
         engine.flush(AGENT)
         shutil.copytree(shard / "wal", copy / shard.relative_to(store) / "wal")
     with handle(copy) as torn, pytest.raises(MemantoError, match="of different moments") as caught:
