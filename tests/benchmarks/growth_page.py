@@ -22,19 +22,21 @@ _BENDS: Final = """\
 ## Where it bends, and why
 
 - *Plain recall*, and the look for similar memories at each single write, compare the query with every current vector
-  while there is no graph: about 0.11 ms of CPU per 1,000 memories, so what a call costs anyway is doubled near 20,000.
-  At 100,000 four fifths of a plain recall are these comparisons and a tenth is BM25. `memanto optimize` builds the
-  graph (HNSW), which more than halves a plain recall at 100,000, and takes minutes of two cores for it.
-- *Typed recall* compares only what has the type, graph or not: it grows with the largest type, half as fast.
+  while there is no graph: about 0.12 ms of CPU per 1,000 memories up to a million, so what a call costs anyway is
+  doubled near 20,000. At 100,000 four fifths of a plain recall are these comparisons and a tenth is BM25. `memanto
+  optimize` builds the graph (HNSW), which halves a plain recall at 100,000, and takes minutes of two cores for it.
+- *Typed recall* compares only what has the type, graph or not: it grows with the largest type, a third as fast.
 - *As of* grows fastest. It is exact at any size, by decision (a graph would miss what a filter on time lets through),
   and every version is held against two times before it is compared.
 - *Recent* is flat: it reads an index on time backwards.
 - *Batches* are flat: each text's slot is looked up by id, and no vector is compared.
-- *Open* shows no bend up to 100,000: what a load of the engine takes at least outweighs the tables it reads.
+- *Open* bends near 100,000: below it, what a load of the engine takes at least outweighs the tables it reads; above it,
+  about 11 ms per 1,000 memories, nearly all inside the engine, which builds its indexes on payloads anew in memory. A
+  store of that size belongs to a process that stays, or to a Qdrant server.
 - *Disk* per memory falls as the log, which is allocated ahead, is shared by more of them. A memory has 1.5 KB of
   vector; the rest is payload, words, indexes, and the log until it is cut.
-- *Private memory* grows by 3.8 KB for each memory (the vector, the id table, eight payload indexes), and would pass
-  600 MB near 130,000. Much of it is mapped files, which the system takes back when it needs to; *anonymous* is what it
+- *Private memory* grows by 3.4 KB for each memory (the vector, the id table, eight payload indexes), and passes 600 MB
+  near 130,000. Much of it is mapped files, which the system takes back when it needs to; *anonymous* is what it
   cannot.
 """
 

@@ -1,7 +1,7 @@
 """What the loop's questions cost at 10,000 memories, without embedding: `brief`, `guard`, `answer`, `check`.
 
-Texts are turns of LoCoMo and LongMemEval, as rich in words as talk is, or, without the data, generated ones of few
-words, where ties are many. Every type has its share; 800 are failures phrased as triggers and 60 are runs. Vectors
+Texts are turns of LoCoMo, LongMemEval and BEAM, as rich in words as talk is, or, without the data, generated ones of
+few words, where ties are many. Every type has its share; 800 are failures phrased as triggers and 60 are runs. Vectors
 are random and cost nothing (see `speed`).
 """
 
@@ -40,11 +40,15 @@ def measure(bench: Bench) -> Figures:
     stores = {"few words": [protocol.item(number)[1] for number in range(size)]}
     if bench.available("talk", datasets.LOCOMO) and bench.available("talk", datasets.LONGMEMEVAL):
         stores = {"talk": _turns(bench)[:size], **stores}
-    return {"memories": size, "stores": {name: _measured(texts, bench) for name, texts in stores.items()}}
+    return {
+        "memories": {name: len(texts) for name, texts in stores.items()},
+        "stores": {name: _measured(texts, bench) for name, texts in stores.items()},
+    }
 
 
 def _turns(bench: Bench) -> list[str]:
-    pools = [*datasets.locomo(bench), datasets.longmemeval(bench), *datasets.beam(bench, "BEAM 100K")]
+    pools = [*datasets.locomo(bench), datasets.longmemeval(bench)]
+    pools += [pool for name, file in datasets.BEAM.items() if bench.has(file) for pool in datasets.beam(bench, name)]
     turns = list(dict.fromkeys(text[:_LONGEST].strip() for pool in pools for text in pool.texts))
     random.Random(bench.seed).shuffle(turns)
     return [turn for turn in turns if turn]
@@ -117,24 +121,27 @@ def _ask(memory: Memanto, texts: Sequence[str], bench: Bench) -> dict[str, Any]:
 _INTRO: Final = """\
 # What the loop's questions cost
 
-One call of each on a store of {memories:,} memories, in turns within one run, embedding left out (vectors are random
-and ready before the clock starts). *Talk* is turns of LoCoMo, LongMemEval and BEAM, cut at 400 characters; *few words*
-are generated sentences that share two dozen words, where many memories rank alike. {failures:,} in 10,000 are failures
-phrased as triggers, and {runs} are runs. `recall` stands beside them for the ratio; `answer` is the extractive one,
-without a language model; `check` asks its four questions.
+One call of each, in turns within one run, embedding left out (vectors are random and ready before the clock starts).
+*Talk* is turns of LoCoMo, LongMemEval and BEAM, cut at 400 characters; *few words* are generated sentences that share
+two dozen words, where many memories rank alike. {failures:,} in 10,000 are failures phrased as triggers, and {runs} are
+runs. `recall` stands beside them for the ratio; `answer` is the extractive one, without a language model; `check` asks
+its four questions.
 """
 
 
 def page(result: Result) -> str:
     """Render the page."""
-    parts = [_INTRO.format(memories=result.figures["memories"], failures=FAILURES, runs=RUNS)]
+    parts = [_INTRO.format(failures=FAILURES, runs=RUNS)]
     header = ("call", "times a recall", "p50 ms", "p95 ms", "CPU ms")
     for name, calls in result.figures["stores"].items():
         rows = [
             (f"`{call}`", f"{found['ratio']:.1f}", found["p50_ms"], found["p95_ms"], found["cpu_ms"])
             for call, found in calls.items()
         ]
-        parts += [f"## {name.capitalize()}\n", table(header, rows) + "\n"]
+        parts += [
+            f"## {name.capitalize()}: {result.figures['memories'][name]:,} memories\n",
+            table(header, rows) + "\n",
+        ]
     return "\n".join([*parts, provenance(result)])
 
 

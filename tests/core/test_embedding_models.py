@@ -148,6 +148,13 @@ def test_prefixes_go_before_queries_and_documents(embedder: Embedder) -> None:
     np.testing.assert_array_equal(prefixed.embed_documents(["lag"])[0], embedder.embed_query("passage: lag"))
 
 
+def test_a_query_asked_again_has_the_same_vector_whatever_was_done_to_the_first(embedder: Embedder) -> None:
+    first = embedder.embed_query("how far does the ledger lag")
+    kept = first.copy()
+    first[:] = 0
+    assert np.array_equal(embedder.embed_query("how far does the ledger lag"), kept)
+
+
 def test_several_threads_may_load_and_use_one_model() -> None:
     fresh = OnnxEmbedder(SPEC, packaged())
     with ThreadPoolExecutor(4) as pool:

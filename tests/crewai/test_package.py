@@ -35,6 +35,7 @@ def test_importing_the_package_loads_no_framework_and_no_engine() -> None:
     assert HEAVY & set(done.stdout.split()) == set()
 
 
+@pytest.mark.filterwarnings("ignore:A test tried to use socket")
 def test_these_tests_reach_no_other_machine() -> None:
     with pytest.raises(SocketConnectBlockedError), socket.socket() as connection:
         connection.connect(("192.0.2.1", 443))

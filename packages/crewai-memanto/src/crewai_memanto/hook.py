@@ -14,8 +14,10 @@ from crewai.hooks import (
     unregister_after_tool_call_hook,
     unregister_before_tool_call_hook,
 )
+from crewai.tools.memory_tools import RecallMemoryTool, RememberTool
 
 from crewai_memanto.listener_work import as_json
+from crewai_memanto.origin import run_of, scopes
 from crewai_memanto.tool import MemoryTool
 from memanto import Memanto
 from memanto.adapter import Failsafe, as_sync, warned
@@ -30,6 +32,8 @@ Mode = Literal["warn", "refuse", "block"]
 
 _REFUSED: Final = "The tool was not called. Call it again in the same way if it is right all the same."
 _BLOCKED: Final = "The tool was not called. Do something else."
+_UNGUARDED: Final = (MemoryTool, RecallMemoryTool, RememberTool)
+"""Tools of memory itself, ours and CrewAI's."""
 _REMEMBERED: Final = 1_000
 """Calls under way, and refusals, that are kept in mind."""
 
@@ -39,7 +43,7 @@ class GuardHook:
 
     - `"warn"`: the call is made, and the model reads the warning below its result.
     - `"refuse"`: a confirmed trigger stops the call the first time; the model reads why. The same call of the same
-      task goes through when it is made again.
+      task goes through when it is made again in that run.
     - `"block"`: a confirmed trigger stops the call every time.
 
     Works in ReAct and native tool calls, sync and async, for every crew of the process or one. Use it as a context
@@ -138,7 +142,7 @@ class GuardHook:
         return f"{context.tool_result or ''}\n\n{said}" if said else None
 
     def _concerns(self, context: ToolCallHookContext) -> bool:
-        if isinstance(getattr(context.tool, "_original_tool", None), MemoryTool):
+        if isinstance(getattr(context.tool, "_original_tool", None), _UNGUARDED):
             return False
         return self._crew is None or (context.crew is not None and context.crew.key == self._crew)
 
@@ -158,7 +162,7 @@ class GuardHook:
 
     def _was_refused(self, context: ToolCallHookContext) -> bool:
         whose = context.task or context.agent
-        signature = as_json([str(getattr(whose, "id", "")), context.tool_name, context.tool_input])
+        signature = as_json([run_of(scopes()), getattr(whose, "id", None), context.tool_name, context.tool_input])
         with self._lock:
             if signature in self._refused:
                 return True

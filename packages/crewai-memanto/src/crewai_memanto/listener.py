@@ -61,7 +61,7 @@ class MemantoListener(BaseEventListener):
     A task's result is remembered as a finding, unless the crew's memory is on the same agent and does so by itself.
     A tool call that fails is a failure, once, and so is a crash; `guard` speaks of it from then on. A crew that crashes
     ends its run as failed, unless it keeps checkpoints: then the run stays unfinished, and goes on in the same record
-    when the crew is restored, also by another process.
+    when the crew is restored, also by another process. So does that of a flow that waits for a person.
 
     When `kickoff` returns, all is recorded. When memory fails, that is logged once and counted, and the crew goes on.
     Used as a context manager, it stops listening with its block.

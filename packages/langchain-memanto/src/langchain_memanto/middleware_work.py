@@ -132,7 +132,7 @@ class Work:
             own = _since_request(messages)
             outcome = " ".join(neutralised(_last_words(own)).split())[:_OUTCOME]
             run = self._run(run_id)
-            run.step(outcome or "ended without words", tokens=_tokens(own))
+            run.step(outcome or "ended without words", tool_calls=0, tokens=_tokens(own))
             said = "\n".join(one.text for one in own if isinstance(one, AIMessage))
             run.used(*(one for step in run.steps for one in step.delivered if one[:_CITED] in said))
             run.end(success=self._options.succeeded is None or self._options.succeeded(messages))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from memanto.embedding.checks import check_vectors
@@ -17,13 +17,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+_REMEMBERED = 64
+"""Queries whose vectors are kept: a brief asks five times with one text, and a loop guards what it has just briefed."""
+
+
 class OnnxEmbedder:
-    """Embeds with a model of the table in `specs`, from a folder, a package or a finished download."""
+    """Embeds with a model of the table in `specs`, from a folder, a package or a finished download.
+
+    The vectors of the latest queries are kept in memory, so asking again costs nothing.
+    """
 
     def __init__(self, spec: ModelSpec, weights: Weights) -> None:
         self._spec = spec
         self._weights = weights
         self._model = OnnxModel(weights)
+        self._query = lru_cache(_REMEMBERED)(self._embedded_query)
 
     @cached_property
     def identity(self) -> EmbedderIdentity:
@@ -35,6 +43,9 @@ class OnnxEmbedder:
         return check_vectors(vectors or _empty(self._spec.dimension), len(texts), self._spec.dimension)
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
+        return self._query(text).copy()
+
+    def _embedded_query(self, text: str) -> npt.NDArray[np.float32]:
         vectors = [self._vector(self._spec.prefixes.query + text)]
         row: npt.NDArray[np.float32] = check_vectors(vectors, 1, self._spec.dimension)[0]
         return row

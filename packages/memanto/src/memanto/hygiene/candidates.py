@@ -150,7 +150,7 @@ class _New:
     digests: tuple[str, str]
 
 
-def open_conflicts_of(journal: Journal, older: Iterable[str]) -> dict[str, list[Conflict]]:
+def _open_of(journal: Journal, older: Iterable[str]) -> dict[str, list[Conflict]]:
     """Return the open conflicts of these memories as the older one, with newer ones that are still active."""
     wanted = set(older)
     records = journal.find([OPEN], map(of, wanted)) if wanted else []
@@ -165,7 +165,7 @@ def open_conflicts_of(journal: Journal, older: Iterable[str]) -> dict[str, list[
 
 def _within_bounds(journal: Journal, new: Sequence[_New]) -> tuple[list[_New], list[tuple[Pair, list[Conflict]]]]:
     """Return what may be recorded, of each older memory the latest, and what there is in place of the rest."""
-    there = open_conflicts_of(journal, {one.pair.older.id for one in new})
+    there = _open_of(journal, {one.pair.older.id for one in new})
     room = {memory_id: OPEN_EACH - len(conflicts) for memory_id, conflicts in there.items()}
     latest_first = sorted(
         range(len(new)), key=lambda i: (said_at(new[i].pair.newer), new[i].pair.newer.id), reverse=True

@@ -71,7 +71,7 @@ def compare(older: Memory, newer: Memory) -> Finding | None:
 
     No two memories are compared that their writers keep apart: in slots of their own, as handoffs, as parts of one
     long text, or as events and situations of different occasions. Of a text that was split the parts are compared, and
-    never the whole, which holds its beginning only.
+    never the whole, which holds its beginning only; those of a long artifact are no statements.
     """
     if not comparable(older, newer):
         return None
@@ -89,11 +89,18 @@ def comparable(one: Memory, other: Memory) -> bool:
     """Return whether two memories may be about the same."""
     if one.parts or other.parts or whole_id(one) == whole_id(other):
         return False
+    if is_kept_output(one) or is_kept_output(other):
+        return False
     if one.key is not None and other.key is not None:
         return False
     if one.type in _OCCASIONS or other.type in _OCCASIONS:
         return one.type is other.type and _same_occasion(one, other)
     return True
+
+
+def is_kept_output(memory: Memory) -> bool:
+    """Return whether a memory is a part of a long artifact: a log or a page, kept to be read and no statement."""
+    return memory.part > 0 and memory.type is MemoryType.ARTIFACT
 
 
 def whole_id(memory: Memory) -> str:

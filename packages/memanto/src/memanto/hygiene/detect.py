@@ -176,7 +176,8 @@ class Detector:
         if self._reranker is None or least is None:
             return list(pairs)
         unsure = {i: _sentences(pair) for i, pair in enumerate(pairs) if (pair.cosine or 0.0) < SIMILAR}
-        self._weigh(self._reranker, [texts for texts in dict.fromkeys(unsure.values()) if texts not in self._logits])
+        if unknown := [texts for texts in dict.fromkeys(unsure.values()) if texts not in self._logits]:
+            self._weigh(self._reranker, unknown)
         return [pair for i, pair in enumerate(pairs) if i not in unsure or self._logits[unsure[i]] >= least]
 
     def _weigh(self, reranker: Reranker, pairs: Sequence[tuple[str, str]]) -> None:

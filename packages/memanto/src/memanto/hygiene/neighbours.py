@@ -15,7 +15,7 @@ import numpy.typing as npt
 from memanto.engine.bm25 import encode_query
 from memanto.engine.codec import decode
 from memanto.filters import HasVector
-from memanto.hygiene.compare import comparable
+from memanto.hygiene.compare import comparable, is_kept_output
 from memanto.hygiene.gates import REACH
 from memanto.hygiene.words import fold, telling, telling_stem, weight
 from memanto.memory.namespace import Namespace
@@ -101,6 +101,8 @@ class Neighbours:
 
         Two memories meet once, though each may be among the neighbours of the other.
         """
+        if is_kept_output(one.memory):
+            return
         for other in self.look_up(list(self._ids(one))).values():
             pair = (one.id, other.id) if one.id < other.id else (other.id, one.id)
             if pair in self._met or not (comparable(one.memory, other.memory) and _share_words(one, other)):
