@@ -24,6 +24,7 @@ os.environ.update(
 )
 os.environ.pop("OPENAI_API_KEY", None)
 
+from crewai.context import ExecutionContext, apply_execution_context
 from crewai.events.event_bus import crewai_event_bus
 
 from memanto import InMemory, Memanto
@@ -53,8 +54,12 @@ def crewais_own_warnings() -> None:
 
 
 @pytest.fixture(autouse=True)
-def events() -> Iterator[Any]:
-    """Forget the handlers that a test registers on CrewAI's process-wide bus, after those that run have ended."""
+def events(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Forget what a test leaves with CrewAI: handlers on its process-wide bus, and whose work goes on."""
+    apply_execution_context(ExecutionContext())
+    crewai_event_bus.reset_runtime_state()
+    # It registers its checkpoints' handlers once in a process.
+    monkeypatch.setattr("crewai.state.checkpoint_listener._handlers_registered", False)
     with crewai_event_bus.scoped_handlers():
         yield crewai_event_bus
         crewai_event_bus.flush()

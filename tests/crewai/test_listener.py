@@ -449,7 +449,6 @@ def test_a_run_ends_also_where_a_program_clears_all_hooks(memory: Memanto, liste
 
 
 def test_a_crew_that_is_restored_after_a_crash_goes_on_in_the_same_run(memory: Memanto, tmp_path: Path) -> None:
-    crewai_event_bus.reset_runtime_state()  # CrewAI would keep crews of former tests in the checkpoint
     kept = CheckpointConfig(location=str(tmp_path), on_events=["crew_kickoff_failed"])
     crew = crew_of(
         Script(final(FOUND), ConnectionError("no such host")),

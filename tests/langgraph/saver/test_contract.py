@@ -277,7 +277,7 @@ def test_any_text_names_a_thread_and_a_namespace(saver: MemantoSaver) -> None:
 
 
 def test_a_thread_that_cannot_be_stored_exactly_is_refused(saver: MemantoSaver) -> None:
-    with pytest.raises(InvalidInputError, match="cannot be stored exactly"):
+    with pytest.raises(InvalidInputError, match="no text that UTF-8 can hold"):
         put(saver, config("\ud800"), checkpoint())
 
 

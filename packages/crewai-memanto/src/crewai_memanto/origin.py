@@ -52,7 +52,7 @@ def origin() -> Origin:
     return Origin(
         run_id=run_of(context.event_id_stack),
         crew=None if crew is None or crew.id is None else str(crew.id),
-        task=context.current_task_id,
+        task=context.current_task_id if context.event_id_stack else None,  # CrewAI may leave the last one behind
         agent=_role(context.event_id_stack),
     )
 

@@ -294,8 +294,8 @@ def _vectors(namespace: Namespace, embedder: Embedder | None) -> Iterator[Checku
             fix=fix,
         )
         return
-    # A hook leaves its handoff without a model: handoffs are found by tag and words. Of an artifact's parts only the
-    # first are embedded.
+    # A hook leaves its handoff without a model: handoffs are found by tag and words. Of a very long artifact only the
+    # first parts are embedded.
     words_do = (Equals("tags", "handoff"), Equals("type", MemoryType.ARTIFACT.value))
     missing = engine.count(name, searchable.without(HasVector(vector_name(space)), *words_do))
     detail = f"{counted(missing, 'version')} without a vector" if missing else "every version has its vector"

@@ -35,7 +35,7 @@ SEARCHED: Final = 200_000
 """Characters of an artifact, from its beginning, whose words are searched; what follows is paged through. Indexing a
 result of five megabytes, which an agent waits for, took three seconds, and reading it for its meaning a minute."""
 EMBEDDED: Final = 10
-"""Parts of an artifact that are also found by meaning: what it is about stands at its beginning."""
+"""Parts of so long an artifact that are also found by meaning: what it is about stands at its beginning."""
 
 TYPE_GUESSED: Final = "type guessed from the text"
 """Begins the warning of a receipt whose type the writer did not give."""
@@ -81,7 +81,7 @@ class Prepared:
     @property
     def words_only(self) -> tuple[str, ...]:
         """Those of `indexed` that are not embedded."""
-        return self.indexed[EMBEDDED:] if self.memory.type is MemoryType.ARTIFACT else ()
+        return () if self.searched is None else self.indexed[EMBEDDED:]
 
 
 def prepare(
