@@ -49,8 +49,12 @@ def offline(socket_enabled: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 @pytest.fixture(autouse=True)
 def crewais_own_warnings() -> None:
-    """Let CrewAI use what it deprecates itself; pytest forgets the filter with the test."""
+    """Let CrewAI use what it deprecates itself, and tests fork where it had loaded LanceDB.
+
+    Pytest forgets the filters with the test.
+    """
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"crewai(_core)?\.")
+    warnings.filterwarnings("ignore", message="lance is not fork-safe")
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import subprocess
 import sys
@@ -416,6 +417,12 @@ def test_what_a_checkpoint_tells_again_is_not_recorded_again(memory: Memanto, li
     assert (len(seen), len(memory.runs()), len(memory.run_steps(memory.runs()[0].id))) == (4, 1, steps)
 
 
+_REPLAYS_TOLD = pytest.mark.skipif(
+    "CrewKickoffStartedEvent" not in inspect.getsource(Crew.replay), reason="this CrewAI tells nobody of a replay"
+)
+
+
+@_REPLAYS_TOLD
 def test_a_task_that_is_replayed_is_a_run_of_its_own(memory: Memanto, listener: MemantoListener) -> None:
     crew = crew_of(Script(final(FOUND)), "One", "Two")
     crew.kickoff()
@@ -423,6 +430,7 @@ def test_a_task_that_is_replayed_is_a_run_of_its_own(memory: Memanto, listener: 
     assert [(run.state, run.steps) for run in memory.runs()] == [("success", 1), ("success", 2)]
 
 
+@_REPLAYS_TOLD
 def test_a_replay_that_fails_ends_its_run_as_failed(memory: Memanto, listener: MemantoListener) -> None:
     crew = crew_of(Script(final(FOUND), final(FOUND), ConnectionError("no such host")), "One", "Two")
     crew.kickoff()

@@ -29,6 +29,7 @@ LOG_MARK: Final = "log_mark"
 """Written to one point to see that the engine carries out what its log numbers; see `Shard.touch`."""
 MEND_HINT: Final = "`memanto doctor --repair` mends what the store's log still holds; `memanto export` saves the rest"
 
+_AS_THEY_ARE: Final = frozenset({str, int, bool, type(None)})
 _encoded: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _LARGE: Final = 16 << 20
 """Bytes (apparent) from which a file is sealed by its size alone: pages of payloads, which carry sums, and of
@@ -75,8 +76,8 @@ def words_sum(words: SparseVector) -> str:
 
 def _steady(value: Any) -> Any:
     """Return a JSON value with floats shortened: some come back from the engine a rounding apart."""
-    if isinstance(value, dict):  # every read of a memory comes by here, and most of what one holds is text
-        return {name: item if type(item) is str else _steady(item) for name, item in value.items()}
+    if isinstance(value, dict):  # every read of a memory comes by here
+        return {name: item if type(item) in _AS_THEY_ARE else _steady(item) for name, item in value.items()}
     if isinstance(value, float):
         return f"{value:.6g}"
     return [_steady(item) for item in value] if isinstance(value, list | tuple) else value

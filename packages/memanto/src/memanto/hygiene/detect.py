@@ -21,6 +21,7 @@ from memanto.hygiene.journal import Journal, value_of
 from memanto.hygiene.model_judge import Judging
 from memanto.hygiene.neighbours import Neighbours
 from memanto.hygiene.statements import read, sentence_about
+from memanto.hygiene.words import fold
 from memanto.ids import version_point_id
 from memanto.memory.namespace import Namespace, vector_name
 from memanto.memory.remember import SIMILAR
@@ -36,8 +37,9 @@ BATCH: Final = 100
 
 _KIND: Final = "detection"
 _NAME: Final = "mark"
-_JUDGED: Final = 300
-"""Characters of a sentence that the cross-encoder reads."""
+_JUDGED: Final = 160
+"""Characters of a sentence that the cross-encoder reads: of the pairs that rules flag wrongly it lets a fifth fewer
+pass than with 300, of the right ones one in forty, and takes a quarter less time."""
 _WORKERS: Final = 4
 """Threads that ask the cross-encoder, at most one a core."""
 
@@ -192,6 +194,13 @@ class Detector:
 
 def _sentences(pair: Pair) -> tuple[str, str]:
     """Return the sentences that differ, as the cross-encoder takes them: whole texts are slower and less sure."""
-    older = sentence_about(read(pair.older.content), pair.finding.older)[:_JUDGED]
-    newer = sentence_about(read(pair.newer.content), pair.finding.newer)[:_JUDGED]
-    return older, newer
+    older, newer = pair.finding.older, pair.finding.newer
+    return _about(pair.older.content, older), _about(pair.newer.content, newer)
+
+
+def _about(text: str, words: Sequence[str]) -> str:
+    """Return the sentence that holds most of these words; of a long one what stands around the first of them."""
+    sentence = sentence_about(read(text), words)
+    place = fold(sentence).find(words[0]) if words else 0
+    start = max(0, min(place - _JUDGED // 2, len(sentence) - _JUDGED))
+    return sentence[start : start + _JUDGED]

@@ -122,7 +122,7 @@ def _batons(verbs: Verbs, lane: str, now: datetime, as_of: datetime | None) -> I
     reads = [verbs.recall(tags=[TAG, _lane_tag(lane)], limit=MAX_LIMIT, as_of=as_of)]
     if lane == MAIN:
         contexts = [MemoryType.CONTEXT]
-        reads.append(verbs.recall(HEADING, types=contexts, limit=MAX_LIMIT, as_of=as_of, words_only=True))
+        reads.append(verbs.recall(HEADING, types=contexts, limit=_FEW, as_of=as_of, words_only=True))
         reads.append(verbs.recall(types=contexts, limit=_FEW, as_of=as_of))
     for found in (one.memory for read in reads for one in read):
         if found.id not in seen and is_baton(found.content):

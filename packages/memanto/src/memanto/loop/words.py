@@ -13,6 +13,8 @@ _JOINT: Final = re.compile(r"[-_.:/@#]")
 _NAME: Final = re.compile(r"[\d_/@#:.]")
 _SPACELESS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f]{2,}")
 _LONGEST: Final = 64
+_REMEMBERED: Final = 2_048
+"""Texts whose terms are kept: a loop compares the same failures with one action after the other."""
 _SUFFIXES: Final = (("ions", 4), ("ion", 4), ("ing", 4), ("ed", 4), ("es", 3), ("s", 3))
 """Endings that are dropped, each with the letters that must be left."""
 
@@ -38,8 +40,9 @@ STOP: Final = frozenset(
 """Words that tell nothing about a situation: English, and the commonest of German, French and Spanish."""
 
 
+@functools.lru_cache(_REMEMBERED)
 def terms(text: str) -> frozenset[str]:
-    """Return the distinct terms of a text; see `spellings`."""
+    """Return the distinct terms of a text; see `spellings`. Those of the latest texts are kept."""
     return frozenset(spellings(text))
 
 

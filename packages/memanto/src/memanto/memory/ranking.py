@@ -334,31 +334,33 @@ def diversify(ranked: list[Ranked], limit: int) -> list[Ranked]:
     """
     kept: list[Ranked] = []
     copies: list[Ranked] = []
-    seen: list[tuple[frozenset[str], frozenset[str]]] = []
+    seen: list[frozenset[str]] = []
     for item in ranked:
         if len(kept) == limit:
             break
         words = frozenset(_WORD.findall(item.payload["content"][:2_000].casefold()))
-        telling = frozenset(word for word in words if word in _NEGATIONS or _has_digit(word))
-        if any(telling == other_telling and _jaccard(words, other) >= NEAR_COPY for other, other_telling in seen):
+        if any(_jaccard(words, other) >= NEAR_COPY and _telling(words) == _telling(other) for other in seen):
             item.score = 0.0
             item.notes += ("near copy of a better result",)
             copies.append(item)
         else:
             kept.append(item)
-            seen.append((words, telling))
+            seen.append(words)
     return (kept + copies)[:limit]
 
 
 _NEGATIONS: Final = frozenset({"no", "not", "never", "without", "nicht", "kein", "ni", "sin", "sans", "pas"})
 
 
-def _has_digit(word: str) -> bool:
-    return not word.isalpha() and any(map(str.isdigit, word))
+def _telling(words: frozenset[str]) -> set[str]:
+    """Return the numbers and negations among words."""
+    return {word for word in words if word in _NEGATIONS or any(map(str.isdigit, word))}
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    smaller, larger = sorted((len(one), len(other)))
+    smaller, larger = len(one), len(other)
+    if smaller > larger:
+        smaller, larger = larger, smaller
     if smaller < NEAR_COPY * larger:
         return 0.0
     shared = len(one & other)

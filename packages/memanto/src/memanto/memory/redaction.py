@@ -218,9 +218,9 @@ def _aws_secrets(text: str) -> Iterator[_Edit]:
 
 def _detected(text: str) -> Iterator[_Edit]:
     """Find what detect-secrets finds, extended to the end of the token; newer tokens grew longer."""
-    # Every pattern used needs such a run. Loading the detectors takes about 0.15 s (they import an HTTP client), so
-    # plain prose must not.
-    if not rules.compiled(r"(?=[a-z_+/=-]{0,19}[A-Z0-9])[A-Za-z0-9_+/=-]{20}").search(text):
+    # Every pattern used needs such a run, with a capital or a digit in it. Loading the detectors takes about 0.15 s
+    # (they import an HTTP client), so plain prose must not.
+    if not rules.compiled(rules.LONG_RUN).search(text):
         return
     edits = []
     for pattern, kind in _detectors():

@@ -85,6 +85,8 @@ TOKEN_RULES: Final = (
     ),
 )
 
+_TOKENISH: Final = "A-Za-z0-9_+/=-"
+LONG_RUN: Final = rf"(?<![{_TOKENISH}])(?=[{_TOKENISH}]{{20}})[a-z_+/=-]*+[A-Z0-9]"
 PRIVATE_KEY_LINE: Final = r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 PRIVATE_KEY_BODY: Final = r"[A-Za-z0-9+/=]{24}"
 TRUNCATED_KEY: Final = r"(?:\s|\\[nr])*+(?:[A-Za-z0-9+/=]{16,}+(?:\s|\\[nr])*+)++"

@@ -208,6 +208,8 @@ def unfilled_template(text: str) -> bool:
     missing before the end of a line or a `|`. A text that is one placeholder, and one with several that are
     opened and never closed, count too.
     """
+    if "<" not in text:
+        return False
     if _TEMPLATE.search(text) is not None or _WHOLE_TEMPLATE.fullmatch(text[:_TEMPLATE_SIZE]) is not None:
         return True
     return ">" not in text and len(_OPENED.findall(text)) > 1

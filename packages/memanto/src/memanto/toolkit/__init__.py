@@ -104,4 +104,8 @@ VERBS: Final[Mapping[str, Verb]] = {
         ),
     )
 }
-"""The ten tools, in the order in which they are offered."""
+"""The ten tools by name, in the order in which they are offered.
+
+Each has a `name`, a `description`, its `arguments` as a Pydantic model, and `act`, which takes a memory, an `Author`
+and the arguments, and returns a text for the model and plain values for a program.
+"""
