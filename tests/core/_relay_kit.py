@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from tests.core._edge_worker import AGENT
 
+from memanto.engine import relay_socket
 from memanto.engine.edge import EdgeEngine
 from memanto.engine.edge_calls import Call, Request, check
 from memanto.engine.edge_lease import ShardLease
@@ -107,7 +108,8 @@ def raw(path: Path, *, greeted: bool = True) -> Iterator[socket.socket]:
     """A connection that says what a test wants it to say."""
     with socket.socket(socket.AF_UNIX) as connected:
         connected.settimeout(20)
-        connected.connect(str(path))
+        with relay_socket._address(path) as address:
+            connected.connect(address)
         if greeted:
             connected.sendall(greeting(AGENT))
             assert read_frame(connected)

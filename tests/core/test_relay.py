@@ -483,7 +483,8 @@ def test_what_lies_at_the_sockets_place_does_no_harm(root: Path, programs: Progr
         path = lease_of(engine)._socket
     if left == "socket":
         stale = socket.socket(socket.AF_UNIX)
-        stale.bind(str(path))
+        with relay_socket._address(path) as address:
+            stale.bind(address)
         stale.close()
     elif left == "file":
         path.write_text("in the way")
@@ -515,7 +516,8 @@ def test_a_listener_that_never_answers_is_given_up_for_a_turn(root: Path) -> Non
     """As a holder whose thread died would be: half of the time is left for the locks."""
     with opened(root, lock_timeout=2) as engine:
         mute = socket.socket(socket.AF_UNIX)
-        mute.bind(str(lease_of(engine)._socket))
+        with relay_socket._address(lease_of(engine)._socket) as address:
+            mute.bind(address)
         mute.listen()
         with mute:
             assert engine.commit(AGENT, [new("a", 0)])[0] is not None

@@ -18,7 +18,7 @@ from memanto.engine.edge_calls import READS, WRITES, Call, Request
 from memanto.engine.relay_codec import codec
 from memanto.engine.schema import SCHEMA_VERSION
 
-PROTOCOL: Final = 2
+PROTOCOL: Final = 3
 """Raised with every change to the calls, their fields or the frames: only equals understand each other."""
 MAX_FRAME: Final = 32 * 1024 * 1024
 """Bytes; what is larger is done by whoever wants it, in its turn."""
