@@ -7,9 +7,7 @@ them run the same command line.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import plistlib
 import shlex
 import shutil
 import subprocess
@@ -97,6 +95,8 @@ def _must(command: Sequence[str], *, stdin: str | None = None) -> None:
 
 def _label(home: Path) -> str:
     """Return the name of a store's job where jobs have names: the mark and a digest of the store's folder."""
+    import hashlib  # loads OpenSSL, and every command reads this module
+
     return f"{MARK}-{hashlib.blake2b(os.fsencode(home.resolve()), digest_size=4).hexdigest()}"
 
 
@@ -253,6 +253,8 @@ class Launchd:
 
     def plist(self, job: Job) -> bytes:
         """Return the property list of the agent."""
+        import plistlib
+
         return plistlib.dumps(
             {
                 "Label": self._label,
