@@ -7,6 +7,7 @@ interpreter, imports, opening the store, the model, the answer, and closing.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -47,9 +48,17 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "remember TEXT": ("remember", "the ledger lags by {number} minutes", "--type", "fact"),
     "handoff show": ("handoff", "show"),
     "guard TEXT": ("guard", "restart the worker of the billing service"),
+    "hook pre-tool-use": ("hook", "pre-tool-use", "--client", "claude-code", "--agent", "cold"),
     "brief TASK": ("brief", "reconcile the ledger with the orders"),
     "doctor": ("doctor",),
 }
+
+INPUTS: Final[Mapping[str, str]] = {
+    "hook pre-tool-use": json.dumps(
+        {"tool_name": "Bash", "tool_input": {"command": "restart the worker of the billing service"}}
+    ),
+}
+"""What a command reads from standard input, as a coding tool gives it to its hook; the others get nothing."""
 
 _MEMANTO: Final = (sys.executable, "-c", "import sys; from memanto.cli.main import run; sys.exit(run())")
 """What the installed command runs."""
@@ -96,7 +105,7 @@ def time_commands(
             if name != NOTHING:
                 values = [part.format(id=known, number=turn + 2) for part in commands[name]]
                 command = [*_MEMANTO, *values]
-            measured, status = _run(command, environment)
+            measured, status = _run(command, environment, INPUTS.get(name, ""))
             if status:
                 bench.skip(f"memanto {name}", f"it ended with status {status}")
                 names.remove(name)
@@ -120,12 +129,15 @@ def _environment(home: Path) -> dict[str, str]:
     return {**kept, "MEMANTO_HOME": str(home), "MEMANTO_OFFLINE": "1", "PYTHONPYCACHEPREFIX": str(home / "compiled")}
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[tuple[float, float], int]:
+def _run(command: Sequence[str], environment: Mapping[str, str], given: str) -> tuple[tuple[float, float], int]:
     """Return wall seconds and processor seconds of a process, and its exit status."""
-    begun = time.perf_counter()
-    process = subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    with tempfile.TemporaryFile() as read:
+        read.write(given.encode())
+        read.seek(0)
+        begun = time.perf_counter()
+        process = subprocess.Popen(
+            command, env=environment, stdin=read, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
     _, status, used = os.wait4(process.pid, 0)
     wall = time.perf_counter() - begun
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -144,7 +156,9 @@ def _summary(runs: Sequence[tuple[float, float]]) -> dict[str, Any]:
 def _imports(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
     """Return how many modules a command imports and the milliseconds of each package, itself only, largest first."""
     command = [sys.executable, "-X", "importtime", *_MEMANTO[1:], *arguments]
-    done = subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=dict(environment), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     spent: dict[str, float] = defaultdict(float)
     count: dict[str, int] = defaultdict(int)
     for microseconds, module in _IMPORT.findall(done.stderr):
