@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import os
+import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -29,6 +31,8 @@ from crewai.events.event_bus import crewai_event_bus
 
 from memanto import InMemory, Memanto
 from memanto.testing import FixedClock, HashEmbedder
+
+atexit.register(shutil.rmtree, os.environ["CREWAI_STORAGE_DIR"], ignore_errors=True)
 
 
 @pytest.hookimpl(tryfirst=True)

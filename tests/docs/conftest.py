@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 import warnings
 
@@ -17,6 +19,8 @@ os.environ.update(
     CREWAI_TRACING_ENABLED="false",
     OTEL_SDK_DISABLED="true",
 )
+
+atexit.register(shutil.rmtree, os.environ["CREWAI_STORAGE_DIR"], ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

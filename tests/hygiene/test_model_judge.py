@@ -15,7 +15,8 @@ from tests.loop.llm_stub import STALLS, Behaviour, LlmStub, breaks_off, fails, r
 from memanto import Memanto
 from memanto.errors import InvalidInputError
 from memanto.hygiene.conflict import Conflict
-from memanto.hygiene.model_judge import REASON, Judging, verdict_in
+from memanto.hygiene.judge_prompt import REASON, verdict_in
+from memanto.hygiene.model_judge import Judging
 from memanto.llm.openai import OpenAiModel
 from memanto.llm.port import CallableModel
 from memanto.models import Status
@@ -135,6 +136,21 @@ def test_none_sets_a_conflict_aside_and_undo_brings_it_back_for_good(
     assert judging(memory, saying("none")).asked == 0  # somebody has overruled it
     with pytest.raises(InvalidInputError, match="is open"):
         memory.undo_conflict(conflict.id)
+
+
+def test_none_counts_only_when_it_is_said_with_the_memories_exchanged_too(memory: Memanto, clock: FixedClock) -> None:
+    two(memory, clock)
+    seen: list[str] = []
+
+    def wavering(prompt: str) -> str:
+        seen.append(prompt)
+        return saying("none" if len(seen) == 1 else "contradiction")(prompt)
+
+    found = judging(memory, wavering)
+    assert [prompt.index(OLD) < prompt.index(NEW) for prompt in seen] == [True, False]
+    assert (found.asked, found.judged, found.set_aside) == (1, 0, 0)
+    assert "in one order" in found.notes[0]
+    assert [one.judgement for one in memory.conflicts()] == [None]
 
 
 def test_one_that_was_set_aside_can_be_decided_and_the_decision_taken_back(memory: Memanto, clock: FixedClock) -> None:

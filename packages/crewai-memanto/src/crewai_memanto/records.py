@@ -138,14 +138,13 @@ def is_record(memory: Memory) -> bool:
     return isinstance(told, Mapping) and "scope" in told
 
 
-def record_of(memory: Memory, *, own_id: bool, accessed: datetime | None = None) -> MemoryRecord:
+def record_of(memory: Memory, *, own_id: bool) -> MemoryRecord:
     """Return a memory as CrewAI's record; its times are in UTC without a zone, as everywhere in CrewAI.
 
     Args:
         memory: What is stored.
         own_id: Whether the record has the id and the metadata that CrewAI gave it, else the memory's id, and under
             `memanto` what memory knows of it.
-        accessed: When it was used last, as far as this process knows (aware).
     """
     kept = kept_of(memory)
     known = {
@@ -161,7 +160,6 @@ def record_of(memory: Memory, *, own_id: bool, accessed: datetime | None = None)
         "agent": kept.origin.agent,
     }
     created = kept.created_at or memory.recorded_at
-    used = max(filter(None, (kept.accessed_at, accessed)), default=created)
     return MemoryRecord(
         id=(kept.record or memory.id) if own_id else (memory.parent_id or memory.id),
         content=memory.content,
@@ -170,7 +168,7 @@ def record_of(memory: Memory, *, own_id: bool, accessed: datetime | None = None)
         metadata=dict(kept.metadata) if own_id else {**kept.metadata, "memanto": known},
         importance=kept.importance,
         created_at=unzoned(created),
-        last_accessed=unzoned(used),
+        last_accessed=unzoned(kept.accessed_at or created),
         source=kept.source,
         private=kept.private,
     )
