@@ -10,6 +10,8 @@ SOURCES := $(wildcard packages/*/pyproject.toml) constraints.txt requirements-de
 
 # The core is named first in every installation: pip then sees that it is the version the others are pinned to.
 ADAPTERS := $(filter-out packages/memanto,$(patsubst %/,%,$(wildcard packages/*/)))
+# CrewAI does not install on Python 3.14 yet.
+ADAPTERS := $(if $(shell $(PYTHON) -c 'import sys; print("".join(["too new"] * (sys.version_info >= (3, 14))))'),$(filter-out packages/crewai-memanto,$(ADAPTERS)),$(ADAPTERS))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

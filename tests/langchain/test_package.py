@@ -27,7 +27,6 @@ PUBLIC = {
     "memanto", "memanto.adapter", "memanto.adapter_results", "memanto.errors", "memanto.models", "memanto.llm.port",
     "memanto.loop.fence",
     "memanto.loop.citations", "memanto.toolkit", "memanto.toolkit.arguments", "memanto.toolkit.reading",
-    "memanto.toolkit.writing",
 }  # fmt: skip
 ENGINES = {"qdrant_client", "qdrant_edge", "fastembed", "onnxruntime", "numpy"}
 

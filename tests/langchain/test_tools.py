@@ -108,6 +108,17 @@ def test_all_that_is_shown_of_memories_is_fenced(tools: dict[str, BaseTool], mem
         assert (refused.status, "known already" in refused.text) == ("error", True), name
 
 
+def test_a_fact_that_cannot_be_looked_up_waits_and_the_model_is_told_what_to_do(
+    tools: dict[str, BaseTool], memory: Memanto
+) -> None:
+    said = {"content": "The ledger lags the source by 5 minutes", "type": "fact", "provenance": "observed"}
+    told = used(tools["remember"], **said)
+    assert "source_ref" in told.text
+    assert memory.show(told.artifact["id"]).status == "quarantined"
+    looked_up = used(tools["remember"], **{**said, "content": "The ledger is in EUR", "source_ref": "ledger.toml:3"})
+    assert memory.show(looked_up.artifact["id"]).status == "active"
+
+
 def test_a_write_names_what_it_may_not_go_together_with(tools: dict[str, BaseTool], memory: Memanto) -> None:
     old = memory.remember("The ledger lags the source by 5 minutes", type="fact")
     said = {"content": "The ledger lags the source by 9 minutes", "type": "fact", "provenance": "observed"}
