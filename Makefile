@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 DATA   ?=
 LLM    ?= smollm2-135m
 SECONDS ?= 60
+MCP2   := 2.3.0
 READY  := $(VENV)/.ready
 SOURCES := $(wildcard packages/*/pyproject.toml) constraints.txt requirements-dev.txt
 
@@ -16,10 +17,10 @@ ADAPTERS := $(if $(shell $(PYTHON) -c 'import sys; print("".join(["too new"] * (
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install uninstall demo test test-fast test-llm fuzz check format lint types arrows docs bench bench-quick examples clean
+.PHONY: help setup install uninstall demo test test-fast test-llm test-mcp2 fuzz check format lint types arrows docs bench bench-quick examples clean
 
 help:  ## Show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): $(SOURCES)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
@@ -47,6 +48,12 @@ test-fast: $(READY)  ## Run the tests that take a moment
 
 test-llm: $(READY)  ## Ask a small local language model ten questions: make test-llm [LLM=smollm2-135m|qwen-0.5b|qwen-1.5b]
 	$(if $(MEMANTO_TEST_LLM_URL),,$(PYTHON) scripts/local_llm.py --model $(LLM) --) $(BIN)/python -m pytest tests/llm -m llm -rsP
+
+test-mcp2:  ## Run the MCP server's tests on version 2 of the SDK, which cannot share an environment with CrewAI
+	$(PYTHON) -m venv .venv-mcp2
+	grep -v '^mcp==' constraints.txt > .venv-mcp2/constraints.txt
+	.venv-mcp2/bin/python -m pip install --quiet --constraint .venv-mcp2/constraints.txt --editable "packages/memanto[offline]" --editable packages/memanto-mcp "mcp==$(MCP2)" pytest pytest-asyncio pytest-socket pytest-timeout hypothesis
+	.venv-mcp2/bin/python -m pytest tests/mcp
 
 fuzz: $(READY)  ## Search for texts that break a parser: make fuzz [SECONDS=60]
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt atheris
@@ -79,5 +86,5 @@ bench-quick: $(READY)  ## Measure what takes under two minutes: make bench-quick
 examples: $(READY)  ## Run every example
 	@set -e; for example in examples/*.py; do echo "== $$example"; $(BIN)/python "$$example"; done
 
-clean:  ## Remove .venv and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean:  ## Remove environments and caches
+	rm -rf $(VENV) .venv-mcp2 .pytest_cache .mypy_cache .ruff_cache .hypothesis
