@@ -18,13 +18,37 @@ bin_folder() {
     printf '%s\n' "$HOME/.local/bin"
 }
 
+# The folder of the user's memories, as memanto itself finds it.
+home_folder() {
+    case "${MEMANTO_HOME:-}" in
+    "") ;;
+    "~" | "~/"*) printf '%s\n' "$HOME${MEMANTO_HOME#"~"}" && return ;;
+    *) printf '%s\n' "$MEMANTO_HOME" && return ;;
+    esac
+    if [ "$(uname)" = Darwin ]; then folder="$HOME/Library/Application Support"; else folder="$HOME/.local/share"; fi
+    printf '%s\n' "${XDG_DATA_HOME:-$folder}/memanto"
+}
+
 if [ "${1:-}" = "--remove" ]; then
+    if [ ! -e "$data" ]; then
+        echo "Nothing to remove: there is no installation in $data"
+        exit 0
+    fi
     if [ -f "$data/link" ]; then
         link=$(cat "$data/link")
         if [ "$(readlink "$link" || true)" = "$data/venv/bin/memanto" ]; then rm -f "$link"; fi
     fi
     rm -rf "$data"
-    echo "Removed. Your memories were left where they are."
+    home=$(home_folder)
+    if [ -d "$home" ]; then echo "Removed. Your memories were left in $home"; else echo "Removed."; fi
+    # Each connection names its client there; a file without one lists none.
+    if grep -qs '"client"' "$home/connections.json"; then
+        cat >&2 <<'END'
+Coding tools are still connected: their hooks and MCP entries call a command that is gone now.
+To disconnect them, install once more. `memanto connect list` shows them; `memanto connect remove` in each project,
+and `memanto connect remove --global` for the whole user, take the entries out.
+END
+    fi
     exit 0
 fi
 

@@ -13,8 +13,10 @@ _INTRO: Final = """\
 A LangGraph graph of {steps} steps with a state of about 10 KB: a plan of 2 KB that stays, a text of 8 KB that each step
 writes anew, and a list that grows. The text is random hexadecimal words, which no compressor brings below half. Each
 checkpoint is stored before the next step begins (`durability="sync"`). Every saver is a process of its own, asked in
-turns; the ratio is the median over the passes of SqliteSaver's time by the saver's own. InMemorySaver keeps nothing: it
-is what the graph itself costs. Bytes are what the files take on the disk after a flush, beyond those of a first run.
+turns; the ratio is the median over the passes of SqliteSaver's time by the saver's own in the same pass: above 1 the
+saver is faster. On a busy machine that differs from the ratio of the median times; compare ratios. InMemorySaver keeps
+nothing: it is what the graph itself costs. Bytes are what the files take on the disk after a flush, beyond those of a
+first run.
 """
 
 _THREAD: Final = """\
@@ -45,7 +47,7 @@ def _graph(found: Mapping[str, Mapping[str, Any]]) -> str:
         )
         for name, one in found.items()
     ]
-    header = ("saver", "ratio", "steps a second", "ms a step", "CPU ms a step", "bytes a checkpoint")
+    header = ("saver", "ratio (higher is faster)", "steps a second", "ms a step", "CPU ms a step", "bytes a checkpoint")
     return table(header, rows) + "\n"
 
 

@@ -525,7 +525,7 @@ _SURVIVES: Final = (
     ('power cut, `durability = "full"`', "everything acknowledged is there", "stress/test_power_cut.py"),
     (
         "power cut, the default",
-        "everything up to the last flush (within a second of idleness); no damage",
+        "everything up to the last flush (0.5 s after the last call, each 5 s under load); no damage",
         "stress/test_power_cut.py",
     ),
     (

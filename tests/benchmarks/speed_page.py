@@ -33,7 +33,8 @@ _DURABILITY: Final = """\
 disk. Seen with `strace` over ten single writes into 500 memories: syncs per write were 8 for Chroma, 8 for mem0 (two
 databases), 4 for qdrant-client's local mode, 1 for FAISS with SQLite at `synchronous = FULL` and none at `NORMAL`; none
 for LanceDB, nor for memanto and the bare engine by default; LangGraph's InMemoryStore keeps nothing. memanto flushes
-within a second of idleness by itself; `durability="full"` flushes before each receipt.
+half a second after the last call, and every five seconds while calls go on; `durability="full"` does before each
+receipt.
 """
 
 

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,6 +135,42 @@ def test_files_meant_for_git_name_no_path_of_this_machine(user: User, client: st
         if path.is_relative_to(user.project):
             text = path.read_text("utf-8")
             assert [one for one in (user.home, user.project, user.program) if str(one) in text] == []
+
+
+def test_your_own_files_name_the_command_that_runs_wherever_it_lies(user: User) -> None:
+    link = user.home / ".local" / "bin" / "memanto"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(user.program)
+    environ = environment(user.run.home) | {"PATH": "/usr/bin:/bin", "HOME": str(user.home)}
+    for program in (user.program, link, Path(os.path.relpath(user.program))):
+        command = [str(program), "connect", "cursor", "--global", "--agent", AGENT]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=True)
+        named = str(program if program.is_absolute() else user.program)
+        assert entry(parsed(user.home / ".cursor" / "mcp.json"))[0] == named
+        assert shlex.split(next(hook_commands(parsed(user.home / ".cursor" / "hooks.json"))))[0] == named
+        assert "PATH" not in done.stderr, "a full path needs none"
+
+
+def test_a_command_that_only_an_active_environment_finds_is_warned_of(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warned(*arguments: str) -> bool:
+        told = user.run.done("connect", "claude-code", *arguments, "--agent", AGENT).err
+        return "tools started elsewhere will not find it" in told
+
+    assert not warned()
+    environment_folder = user.program.parent.parent
+    monkeypatch.setattr(sys, "prefix", str(environment_folder))
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
+    assert warned()
+    assert not warned("--global"), "its files name the full path"
+    with_link = environment_folder.parent / f"{environment_folder.name}-bin"  # as `make install` links it
+    with_link.mkdir()
+    (with_link / "memanto").symlink_to(user.program)
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{with_link}")
+    assert not warned()
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert warned()
 
 
 @pytest.mark.slow

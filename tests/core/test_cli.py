@@ -321,6 +321,17 @@ def test_remembering_without_an_agent_exits_with_2_and_says_how_to_make_one(cli:
     assert "memanto agent create" in outcome.err
 
 
+def test_without_an_active_agent_the_error_names_those_that_are_there(cli: Cli) -> None:
+    assert "agent create" in cli("recall").err
+    assert not cli.home.exists(), "looking for agents makes no store"
+    cli.done("agent", "create", "shop")
+    (cli.home / "active").unlink()
+    outcome = cli("recall", "--json")
+    assert (outcome.status, "there is shop: `memanto agent activate shop`" in outcome.err) == (2, True)
+    cli.done("config", "backend", "qdrant", "--url", "http://127.0.0.1:9")
+    assert cli("recall").status == 2, "a server that is down hides no mistake"
+
+
 def test_an_agent_that_does_not_exist_is_not_made_by_accident(loop: Cli) -> None:
     for arguments in (["remember", "x"], ["recall"], ["status"], ["agent", "show"], ["import", "-"]):
         outcome = loop(*arguments, "--agent", "lop", stdin=b"{}")

@@ -30,6 +30,7 @@ from tests.crewai.crews import Script, acts, calls, crew_of, final
 from crewai_memanto import MemantoListener, MemantoMemory, memory_tools
 from memanto import Embedded, InMemory, Memanto, Memory, Provenance
 from memanto.errors import BackendError
+from memanto.models import MAX_KEY
 
 FOUND = "The ledger lags the orders by 5 minutes since Tuesday."
 
@@ -114,6 +115,22 @@ def test_what_a_task_found_is_remembered_once_as_a_models_claim_with_its_origin(
     assert (found.content, found.provenance, found.run_id) == (FOUND, Provenance.INFERRED, listener.run_id)
     origin = {"crew": str(crew.id), "task": str(crew.tasks[0].id), "agent": "Clerk"}
     assert found.metadata == {"crewai": origin}
+
+
+@pytest.mark.parametrize("how", ["listener", "memory", "tool"])
+def test_crew_and_task_are_kept_by_their_names_too_where_they_have_some(memory: Memanto, how: str) -> None:
+    said = {"content": FOUND, "type": "learning", "provenance": "observed"}
+    llm = Script(*([acts("remember", **said)] if how == "tool" else []), final(FOUND))
+    tools = memory_tools(memory, ["remember"]) if how == "tool" else None
+    crew = crew_of(llm, tools=tools, name="Books\nof May", memory=MemantoMemory(memory) if how == "memory" else False)
+    crew.tasks[0].name = "reconcile " * 100
+    with MemantoListener(memory, findings=how == "listener"):
+        crew.kickoff()
+    [kept] = [hit.memory for hit in memory.recall("ledger lag", types=["learning"])]
+    origin = kept.metadata["crewai"]
+    assert (origin["crew"], origin["crew_name"]) == (str(crew.id), "Books of May")
+    assert origin["task"] == str(crew.tasks[0].id)
+    assert origin["task_name"] == ("reconcile " * 100)[:MAX_KEY].strip()
 
 
 @pytest.mark.parametrize("view", [lambda kept: kept, lambda kept: kept.scope("/books")])

@@ -68,6 +68,7 @@ def test_a_fact_that_cannot_be_looked_up_is_inferred_and_waits(tools: Tools, mem
     kept = stored(told, memory)
     assert (kept.provenance, kept.status) == (Provenance.INFERRED, Status.QUARANTINED)
     assert ("quarantined" in told, "source_ref" in told) == (True, True)
+    assert "1 quarantined memory matches too" in used(tools["recall"], query="ledger")
     sourced = {"type": "fact", "provenance": "observed", "source_ref": "ledger.log:12"}
     kept = stored(used(tools["remember"], content="The ledger is late", **sourced), memory)
     assert (kept.provenance, kept.status, kept.source_ref) == (Provenance.OBSERVED, Status.ACTIVE, "ledger.log:12")

@@ -70,6 +70,19 @@ def test_a_failsafe_stands_in_counts_and_tells_the_first_failure_only(caplog: py
         Failsafe("the test", strict=True).call("divide", lambda: 1 // 0, otherwise=0)
 
 
+def test_a_failsafe_tells_of_an_error_that_has_no_words(caplog: pytest.LogCaptureFixture) -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    def fail() -> int:
+        raise MuteError
+
+    with caplog.at_level(logging.WARNING, "memanto"):
+        assert Failsafe("the test").call("speak", fail, otherwise=7) == 7
+    assert caplog.messages == ["the test cannot speak and goes on without (MuteError): "]
+
+
 def test_a_failsafe_lets_an_interruption_through() -> None:
     def interrupt() -> int:
         raise KeyboardInterrupt

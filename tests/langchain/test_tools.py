@@ -44,6 +44,25 @@ def test_what_a_model_remembers_says_how_it_is_known(tools: dict[str, BaseTool],
     assert (again.artifact["duplicate"], "known already" in again.text) == (True, True)
 
 
+def test_what_waits_to_be_verified_is_counted_and_not_told(tools: dict[str, BaseTool], memory: Memanto) -> None:
+    """Decision of ours: a model that finds nothing should not conclude that nobody claimed anything."""
+    asked = {
+        "recall": {"query": "ledger"},
+        "answer": {"question": "How late is the ledger?"},
+        "brief": {"task": "ledger"},
+    }
+    memory.create_agent()
+    assert not any("quarantined" in used(tools[name], **given).text for name, given in asked.items())
+    claim = memory.remember("The ledger is four days late", type="fact", provenance="inferred")
+    for name, given in asked.items():
+        told = used(tools[name], **given).text
+        assert "1 quarantined memory matches too; not believed until a person verifies it" in told
+        assert "four" not in told
+    assert "quarantined" not in used(tools["recall"], query="lighthouse").text
+    memory.verify(claim.id)
+    assert "quarantined" not in used(tools["recall"], query="ledger").text
+
+
 @pytest.mark.parametrize("provenance", ["explicit_statement", "validated", "corrected", "imported", None])
 def test_a_model_cannot_make_its_own_words_trusted(
     tools: dict[str, BaseTool], memory: Memanto, provenance: str | None

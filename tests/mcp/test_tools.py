@@ -84,9 +84,16 @@ def test_a_fact_without_a_source_is_inferred_and_waits_whatever_it_claims(direct
         memory = direct.memory.show(stored["id"])
         assert (memory.status, memory.provenance) == ("quarantined", "inferred")
         assert f"memanto verify {stored['id']}" in stored["next_step"]
-    assert direct.call("recall", query="requests").get("memories") is None
-    assert "requests" not in direct.call("brief", task="call the API")["text"]
-    assert direct.call("answer", question="How many requests does the API allow?")["abstained"]
+    found = direct.call("recall", query="requests")
+    assert found.get("memories") is None
+    brief = direct.call("brief", task="call the API")
+    assert "requests" not in brief["text"]
+    answer = direct.call("answer", question="How many requests does the API allow?")
+    assert answer["abstained"]
+    for read in (found, brief, answer):  # that something waits is said, and never what
+        assert read["next_step"].startswith(f"{number + 1} quarantined memories match too: recall with quarantined")
+        assert "seconds" not in read["next_step"]
+    assert "next_step" not in direct.call("recall", query="lighthouse"), "none of them matches"
     waiting = direct.call("recall", query="requests", quarantined=True, limit=20)["memories"]
     assert len(waiting) == number + 1
     direct.memory.verify(waiting[0]["id"])

@@ -14,8 +14,8 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.checkpoint.memory import InMemorySaver
 from tests.langgraph.saver.kit import chain, checkpoint, config, id_of, ids, put, values
 
-from langgraph_memanto import MemantoSaver
-from memanto import Embedded
+from langgraph_memanto import MemantoSaver, MemantoStore
+from memanto import AsyncMemanto, Embedded, InMemory, Memanto
 from memanto.errors import InvalidInputError
 
 
@@ -374,3 +374,16 @@ def test_threads_may_write_and_read_at_the_same_time(saver: MemantoSaver) -> Non
 def test_what_makes_no_saver_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         MemantoSaver("loop", **bad)
+
+
+def test_what_the_saver_takes_is_told_by_what_it_was_given() -> None:
+    """Our decision: the store takes a memory and the saver a name, which are easily mixed up."""
+    for memory in (Memanto("shop", store=InMemory()), AsyncMemanto("shop", store=InMemory())):
+        with pytest.raises(InvalidInputError) as caught:
+            MemantoSaver(memory)  # type: ignore[arg-type]
+        assert caught.value.hint == 'the saver takes the agent\'s name: MemantoSaver("shop")'
+    with pytest.raises(InvalidInputError, match="'/some/path' is no store"):
+        MemantoSaver("shop", store="/some/path")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError) as caught:
+        MemantoStore("shop")  # type: ignore[arg-type]
+    assert caught.value.hint == "pass Memanto('shop') or AsyncMemanto('shop')"

@@ -17,7 +17,7 @@ from memanto.loop.fence import is_fenced, whole
 LONGEST: Final = 500
 """Characters of one finding at most."""
 READ: Final = 50_000
-"""Characters of an output that are looked at."""
+"""Characters of a task and of its result that are looked at."""
 _ABOUT: Final = 100
 
 _HANDED: Final = ("Task: ", "Input: ")
@@ -62,28 +62,34 @@ class Finding(str):
         return made
 
 
-def distil(output: str, limit: int) -> list[str]:
+def distil(output: str, limit: int, *, task: str | None = None) -> list[str]:
     """Return at most `limit` findings of an output, in its order; each carries what task it is about.
 
     Args:
         output: A text, or a task with its output as CrewAI hands it over. JSON is read field by field.
         limit: 0 keeps nothing.
+        task: What was asked for, where the output does not say so itself.
     """
-    task, result = _parts(whole(output[:READ]))
-    about = " ".join(task.split())[:_ABOUT]
-    found = list(dict.fromkeys(_joined(_sentences(_RECALLED.sub("\n", result)))))
-    found = [text for text in found if _says_something(text, task) and not is_fenced(text)]
+    asked, result = _parts(output) if task is None else (task, output)
+    asked = " ".join(whole(asked[:READ]).split())
+    about, told = asked[:_ABOUT], asked.casefold()
+    found = list(dict.fromkeys(_joined(_sentences(_RECALLED.sub("\n", whole(_FINAL.split(result)[-1][:READ]))))))
+    found = [text for text in found if _says_something(text, told) and not is_fenced(text)]
     best = sorted(range(len(found)), key=lambda index: (-_telling(found[index]), index))[: max(0, limit)]
     return [Finding(found[index], about=about) for index in sorted(best)]
 
 
 def _parts(output: str) -> tuple[str, str]:
-    """Return the task, `""` where none is named, and the output without the thoughts before the answer."""
-    head, handed, result = output.partition("\nResult: ")
-    if not (handed and output.startswith(_HANDED)):
-        return "", _FINAL.split(output)[-1]
-    task = head.partition("\nAgent: ")[0].partition(": ")[2]
-    return task, _FINAL.split(result)[-1]
+    """Return the task, `""` where none is named, and its result.
+
+    A task may hold whatever a result begins with, and be longer than all that is looked at.
+    """
+    if not output.startswith(_HANDED):
+        return "", output
+    task, _, rest = output.partition("\nAgent: ")
+    expected = rest.partition("\nExpected result: ")[2]
+    result = (expected or rest).partition("\nResult: ")
+    return (task.partition(": ")[2], result[2]) if result[1] else ("", output)
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -97,7 +103,7 @@ def _lines(text: str) -> Iterator[str]:
     """Yield lines of prose; of JSON, a line per value."""
     if text.strip().startswith(("{", "[")):
         try:
-            yield from _values("", json.loads(text))
+            yield from (_RECALLED.sub("\n", value) for value in _values("", json.loads(text)))  # it may be escaped
             return
         except (ValueError, RecursionError):
             pass  # it only begins like JSON
@@ -136,13 +142,14 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
 
 
-def _says_something(text: str, task: str) -> bool:
+def _says_something(text: str, told: str) -> bool:
+    """Return whether a sentence holds something that its task, in lower case, did not."""
     if text.endswith(("?", ":")) or _TALK.match(text):
         return False
     words = _WORD.findall(text)
     figure = len(words) > 1 and any(letter.isdigit() for letter in text)
     enough = len(words) >= _FEWEST or figure or len(_WIDE.findall(text)) >= 2 * _FEWEST
-    return enough and text.casefold().rstrip(".!") not in " ".join(task.split()).casefold()
+    return enough and text.casefold().rstrip(".!") not in told
 
 
 def _telling(text: str) -> int:

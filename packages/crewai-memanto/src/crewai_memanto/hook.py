@@ -14,11 +14,11 @@ from crewai.hooks import (
     unregister_after_tool_call_hook,
     unregister_before_tool_call_hook,
 )
-from crewai.tools.memory_tools import RecallMemoryTool, RememberTool
 
-from crewai_memanto.listener_work import as_json
+from crewai_memanto.listener_events import key_of
+from crewai_memanto.listener_work import as_json, said
 from crewai_memanto.origin import run_of, scopes
-from crewai_memanto.tool import MemoryTool
+from crewai_memanto.tool import is_of_memory
 from memanto import Memanto
 from memanto.adapter import Failsafe, as_sync, warned
 from memanto.errors import InvalidInputError, NotFoundError
@@ -32,8 +32,6 @@ Mode = Literal["warn", "refuse", "block"]
 
 _REFUSED: Final = "The tool was not called. Call it again in the same way if it is right all the same."
 _BLOCKED: Final = "The tool was not called. Do something else."
-_UNGUARDED: Final = (MemoryTool, RecallMemoryTool, RememberTool)
-"""Tools of memory itself, ours and CrewAI's."""
 _REMEMBERED: Final = 1_000
 """Calls under way, and refusals, that are kept in mind."""
 
@@ -79,7 +77,7 @@ class GuardHook:
             raise InvalidInputError(f"mode {mode!r} is not valid", hint=f"one of {', '.join(get_args(Mode))}")
         self._memory = as_sync(memory)
         self._mode = mode
-        self._crew = None if crew is None else crew.key
+        self._crew = key_of(crew)
         self._lane = lane
         self._strict = strict
         self._failsafe = Failsafe("GuardHook")
@@ -124,7 +122,7 @@ class GuardHook:
             self._failsafe.note("look before a tool call", error)
             if not self._strict:
                 return None
-            self._say(context, f"Memory failed, and without it no tool is called: {error}")
+            self._say(context, f"Memory failed, and without it no tool is called: {said(error)}")
             return False
         if not warning:
             return None
@@ -142,7 +140,7 @@ class GuardHook:
         return f"{context.tool_result or ''}\n\n{said}" if said else None
 
     def _concerns(self, context: ToolCallHookContext) -> bool:
-        if isinstance(getattr(context.tool, "_original_tool", None), _UNGUARDED):
+        if is_of_memory(getattr(context.tool, "_original_tool", None)):
             return False
         return self._crew is None or (context.crew is not None and context.crew.key == self._crew)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from types import TracebackType
@@ -33,9 +34,9 @@ from crewai.events.types.tool_usage_events import ToolFailureDetectedEvent, Tool
 from crewai.hooks import InterceptionPoint, register_hook, unregister_hook
 from crewai.tools.tool_failure import ToolFailurePolicy, ToolFailureReason, ToolFailureRecord
 
-from crewai_memanto.listener_events import crash_of, crew_of, memory_of, origin_of, tokens_of
+from crewai_memanto.listener_events import crash_of, crew_of, is_call_of_memory, key_of, memory_of, origin_of, tokens_of
 from crewai_memanto.listener_record import Failure, Recorder
-from crewai_memanto.listener_work import Work, call_of, line
+from crewai_memanto.listener_work import Work, call_of, checked_kind, kind_of, line
 from crewai_memanto.origin import RECORDED, Origin, named, scopes
 from crewai_memanto.tool import is_ours
 from memanto import Memanto
@@ -94,12 +95,12 @@ class MemantoListener(BaseEventListener):
     ) -> None:
         self._memory = as_sync(memory)
         self._recorder = Recorder(self._memory, source=source, triggers=failures, succeeded=succeeded)
-        self._crew = None if crew is None else crew.key
-        self._task_type = task_type
+        self._crew = key_of(crew)
+        self._task_type = checked_kind(task_type)
         self._findings = findings
         self._failsafe = Failsafe("MemantoListener")
         self._open: dict[str, Work] = {}
-        self._ended: OrderedDict[str, None] = OrderedDict()
+        self._ended: OrderedDict[str, weakref.ref[Any]] = OrderedDict()
         self._lock = threading.Lock()
         self._handlers: list[tuple[type[BaseEvent], Callable[[Any, Any], None]]] = []
         self.run_id: str | None = None
@@ -181,7 +182,7 @@ class MemantoListener(BaseEventListener):
     def _open_run(
         self, root: str, entity: Any, name: str | None, *, run_id: str | None = None, resumed: bool = False
     ) -> Work:
-        kind = self._task_type or line(name or "", 60) or type(entity).__name__
+        kind = self._task_type or kind_of(name) or type(entity).__name__
         work = Work(root=root, run_id=run_id or named(root), entity=entity, task_type=kind, resumed=resumed)
         with self._lock:
             self._open[root] = work
@@ -192,7 +193,7 @@ class MemantoListener(BaseEventListener):
     def _let_go(self, work: Work) -> None:
         with self._lock:
             self._open.pop(work.root, None)
-            self._ended[work.root] = None
+            self._ended[work.root] = weakref.ref(work.entity)
             while len(self._ended) > _ENDED:
                 self._ended.popitem(last=False)
         RECORDED.pop(work.root, None)
@@ -252,9 +253,9 @@ class MemantoListener(BaseEventListener):
             return
         name = line(event.task_name or "", 100)
         self._recorder.step(work, f"task {name}: {event.output.raw}", task=event.task_id)
-        if self._findings and not self._is_remembered(source):
-            told_of = f"Task: {event.output.description}\nResult: {event.output.raw}"
-            self._recorder.findings(work, told_of, origin_of(source, event))
+        of_framework = crew_of(source) is None and isinstance(work.entity, Crew)  # such as what marks a crew's work
+        if self._findings and not of_framework and not self._is_remembered(source):
+            self._recorder.findings(work, event.output.description, event.output.raw, origin_of(source, event))
 
     def _method_done(self, source: Any, event: MethodExecutionFinishedEvent) -> None:
         work = self._work(source)
@@ -276,8 +277,11 @@ class MemantoListener(BaseEventListener):
         if work is not None and event.policy is ToolFailurePolicy.RAISE:  # the task fails next, in these words
             record = ToolFailureRecord(tool_name=event.tool_name, failure=failure, task_name=event.task_name)
             work.is_new_crash(event.task_id, record.summary())
-        if not is_ours(failure):
-            raised = failure.reason is ToolFailureReason.EXCEPTION  # then nothing else tells of the call
+        raised = failure.reason is ToolFailureReason.EXCEPTION  # then nothing else tells of the call
+        if is_ours(failure) or is_call_of_memory(event):
+            if work is not None:
+                work.count(event.task_id, calls=int(raised))
+        else:
             self._note(
                 work,
                 Failure(
@@ -327,7 +331,10 @@ class MemantoListener(BaseEventListener):
             return found
         kickoff = next((one for one, kind in reversed(scopes()) if kind == "crew_kickoff_started"), None)
         crew = crew_of(source)
-        if kickoff is None or crew is None or kickoff in self._ended or not self._is_meant(crew):
+        if kickoff is None or crew is None or not self._is_meant(crew):
+            return None
+        ended = self._ended.get(kickoff)
+        if ended is not None and ended() is crew:  # it comes late; a crew that was restored is another object
             return None
         return self._open_run(kickoff, crew, crew.name, resumed=True)
 

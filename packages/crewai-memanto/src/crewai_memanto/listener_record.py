@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from crewai_memanto.distil import distil
 from crewai_memanto.listener_work import Work, line
-from crewai_memanto.origin import Origin
+from crewai_memanto.origin import Origin, checked_source, label
 from memanto import Draft, Provenance
 from memanto.adapter import claim_type
 from memanto.errors import InvalidInputError, NotFoundError, told
-from memanto.loop.fence import whole
 from memanto.models import MAX_KEY, MAX_TITLE
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Recorder:
         self, memory: Memanto, *, source: str, triggers: bool, succeeded: Callable[[Any], bool] | None
     ) -> None:
         self._memory = memory
-        self._source = source
+        self._source = checked_source(source)
         self._triggers = triggers
         self._succeeded = succeeded
 
@@ -81,9 +80,9 @@ class Recorder:
         calls, tokens = work.taken(task)
         self.run(work).step(line(outcome, 500), tool_calls=calls, tokens=tokens)
 
-    def findings(self, work: Work, output: str, origin: Origin) -> None:
+    def findings(self, work: Work, task: str, output: str, origin: Origin) -> None:
         """Remember what a task's output holds that is worth keeping: a model's claims."""
-        found = distil(output, MOST_FINDINGS)
+        found = distil(output, MOST_FINDINGS, task=task)
         if not found:
             return
         run_id = self.run(work).id
@@ -95,7 +94,7 @@ class Recorder:
                 provenance=Provenance.INFERRED,
                 source=self._source,
                 run_id=run_id,
-                actor=whole(origin.agent)[:MAX_KEY] if origin.agent else None,
+                actor=label(origin.agent, MAX_KEY),
                 metadata=origin.metadata(),
             )
             for one in found

@@ -8,12 +8,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from crewai_memanto.origin import label
+from memanto.errors import InvalidInputError, MemantoError, shown, told
 from memanto.loop.fence import neutralised
 
 if TYPE_CHECKING:
     from crewai_memanto.listener_record import Failure
     from memanto import Run
 
+LONGEST_KIND: Final = 60
+"""Characters of a kind of work at most."""
+_SHOWN: Final = 10_000
 _LONGEST: Final = 20
 """How many times the characters that are kept of a text are looked at, blanks included."""
 
@@ -89,8 +94,33 @@ class Work:
 
 def line(text: str, limit: int) -> str:
     """Return a text on one line of at most `limit` characters, in which nothing reads as a mark around memories."""
-    told = " ".join(neutralised(text[: _LONGEST * limit]).split())
-    return told if len(told) <= limit else f"{told[: limit - 1]}…"
+    plain = " ".join(neutralised(text[: _LONGEST * limit]).split())
+    return plain if len(plain) <= limit else f"{plain[: limit - 1]}…"
+
+
+def kind_of(name: str | None) -> str | None:
+    """Return a crew's or flow's name as a kind of work, which holds no comma; `None` for none."""
+    return label(line((name or "").replace(",", " "), LONGEST_KIND), LONGEST_KIND)
+
+
+def checked_kind(kind: str | None) -> str | None:
+    """Return the kind of work that a program states.
+
+    Raises:
+        InvalidInputError: It is no such name.
+    """
+    if kind is None or (
+        kind_of(kind) is not None and len(kind) <= LONGEST_KIND and "," not in kind and kind.isprintable()
+    ):
+        return kind
+    raise InvalidInputError(
+        f"task type {kind!r} is not valid", hint=f"use 1 to {LONGEST_KIND} characters on one line, without a comma"
+    )
+
+
+def said(error: Exception) -> str:
+    """Return what an error says, with its type where that is not ours; it may be anybody's, and fail to say it."""
+    return str(error) if isinstance(error, MemantoError) else told(error)
 
 
 def call_of(tool: str, arguments: object) -> str:
@@ -103,4 +133,4 @@ def as_json(arguments: object) -> str:
     try:
         return json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)
     except (TypeError, ValueError, RecursionError):
-        return repr(arguments)
+        return shown(arguments, _SHOWN)

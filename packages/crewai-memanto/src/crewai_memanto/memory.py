@@ -19,10 +19,11 @@ from crewai.memory.utils import join_scope_paths
 from pydantic import Field, PrivateAttr
 
 from crewai_memanto.distil import distil
+from crewai_memanto.listener_work import said
 from crewai_memanto.memory_work import HandleRecords, Question, Work
 from crewai_memanto.origin import origin
 from crewai_memanto.records import Kept, Style, record_of
-from crewai_memanto.scopes import scope_of
+from crewai_memanto.scopes import listed, scope_of
 from memanto import Memanto, MemoryType, Provenance
 from memanto.adapter import Failsafe, as_sync
 from memanto.errors import InvalidInputError
@@ -95,6 +96,12 @@ class MemantoMemory(Memory):
     _work: Work = PrivateAttr()
 
     def __init__(self, memory: Memanto | AsyncMemanto | str, **fields: Any) -> None:
+        unknown = sorted(fields.keys() - type(self).model_fields.keys())
+        if unknown:
+            raise InvalidInputError(
+                f"MemantoMemory has no {', '.join(unknown)}",
+                hint=f"it takes {', '.join(sorted(type(self).model_fields))}",
+            )
         super().__init__(**{"memory": memory, **fields})
 
     def model_post_init(self, context: Any, /) -> None:
@@ -174,12 +181,12 @@ class MemantoMemory(Memory):
             self._path(scope, root_scope),
             agent_role,
             importance,
-            categories=tuple(categories or ()),
+            categories=listed("categories", categories),
             metadata=metadata or {},
             source=source,
             private=private,
         )
-        stored = self._store([content], kept, told=content)
+        stored = self._store([content], kept, told=content, alone=True)
         return stored[0] if stored else None
 
     def remember_many(  # noqa: PLR0917 - CrewAI's signature
@@ -198,13 +205,13 @@ class MemantoMemory(Memory):
 
         A text that cannot be kept does not keep the others from it.
         """
-        if self.read_only or not contents:
+        if self.read_only or not listed("contents", contents):
             return []
         kept = self._kept(
             self._path(scope, root_scope),
             agent_role,
             importance,
-            categories=tuple(categories or ()),
+            categories=listed("categories", categories),
             metadata=metadata or {},
             source=source,
             private=private,
@@ -236,7 +243,7 @@ class MemantoMemory(Memory):
             record_id,
             content,
             scope=None if scope is None else self._path(scope, None),
-            categories=None if categories is None else tuple(categories),
+            categories=None if categories is None else listed("categories", categories),
             metadata=metadata,
             importance=importance,
         )
@@ -266,7 +273,7 @@ class MemantoMemory(Memory):
         question = Question(
             query=query,
             scope=self._path(scope, None),
-            categories=categories or (),
+            categories=listed("categories", categories),
             limit=limit,
             seen_by=source,
             everybody=include_private,
@@ -326,12 +333,12 @@ class MemantoMemory(Memory):
             **rest,
         )
 
-    def _store(self, contents: Sequence[str], kept: Kept, told: str) -> list[MemoryRecord]:
+    def _store(self, contents: Sequence[str], kept: Kept, told: str, *, alone: bool = False) -> list[MemoryRecord]:
         """Store texts, tell CrewAI's listeners, and return the records."""
 
         def act() -> list[MemoryRecord]:
             begun = time.perf_counter()
-            records = self._work.store(contents, kept, usual=self.default_importance)
+            records = self._work.store(contents, kept, usual=self.default_importance, alone=alone)
             self._emit(
                 events.MemorySaveCompletedEvent(
                     value=told,
@@ -357,7 +364,7 @@ class MemantoMemory(Memory):
         try:
             return act()
         except Exception as error:  # a fault of memory, whatever it is, must not fail the crew
-            self._emit(failed(str(error)))
+            self._emit(failed(said(error)))
             if self.strict or isinstance(error, InvalidInputError):
                 raise
             self._failsafe.note(doing, error)

@@ -59,24 +59,31 @@ class Work:
         self._failsafe = failsafe
 
     # -- writing ------------------------------------------------------------------------------------
-    def store(self, contents: Sequence[str], kept: Kept, *, usual: float) -> list[MemoryRecord]:
-        """Store texts and return the records of those stored; `usual` is the importance of what states none."""
+    def store(self, contents: Sequence[str], kept: Kept, *, usual: float, alone: bool) -> list[MemoryRecord]:
+        """Store texts and return the records of those stored.
+
+        Args:
+            contents: The texts.
+            kept: What is kept beside each.
+            usual: The importance of what states none.
+            alone: Whether it is one text, of which the caller is to know when it cannot be kept.
+        """
         drafts = [kept.draft(text, self._style, key=_slot(text, kept), title=_about(text)) for text in contents]
         records = []
         for first in range(0, len(drafts), MAX_BATCH):
-            for receipt in self._receipts(drafts[first : first + MAX_BATCH]):
+            for receipt in self._receipts(drafts[first : first + MAX_BATCH], alone=alone):
                 memory = self._memory.show(receipt.id)
                 if receipt.duplicate and is_record(memory):
                     memory = self._completed(memory, kept, usual)
                 records.append(record_of(memory, own_id=False))
         return records
 
-    def _receipts(self, drafts: Sequence[Draft]) -> list[Receipt]:
+    def _receipts(self, drafts: Sequence[Draft], *, alone: bool) -> list[Receipt]:
         """Store drafts; of several, one that cannot be kept does not keep the others from it."""
         try:
             return self._memory.remember_many(drafts)
         except InvalidInputError:
-            if len(drafts) == 1:
+            if alone:
                 raise
         stored: list[Receipt] = []
         for draft in drafts:

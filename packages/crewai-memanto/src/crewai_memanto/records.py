@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from crewai.memory.types import MemoryRecord
 
-from crewai_memanto.origin import Origin
+from crewai_memanto.origin import Origin, checked_source, label
 from crewai_memanto.scopes import MARK, ROOT, category_tag, is_below, scope_of, tags_of
 from memanto import Draft, Memory, MemoryType, Provenance
 from memanto.adapter import claim_type
@@ -35,6 +35,9 @@ class Style:
     type: MemoryType | None = None
     provenance: Provenance = Provenance.INFERRED
     source: str = "crewai"
+
+    def __post_init__(self) -> None:
+        checked_source(self.source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +73,13 @@ class Kept:
         return Draft(
             content=whole(content),
             type=style.type or claim_type(content),
-            title=_label(title, MAX_TITLE),
+            title=label(title, MAX_TITLE),
             tags=tags_of(self.scope, self.categories),
             provenance=style.provenance,
             source=style.source,
             key=key,
             run_id=self.origin.run_id,
-            actor=_label(self.origin.agent, MAX_KEY),
+            actor=label(self.origin.agent, MAX_KEY),
             metadata=self.packed(),
         )
 
@@ -92,9 +95,7 @@ class Kept:
             "record": self.record,
             "created_at": self.created_at and self.created_at.isoformat(),
             "accessed_at": self.accessed_at and self.accessed_at.isoformat(),
-            "crew": self.origin.crew,
-            "task": self.origin.task,
-            "agent": self.origin.agent,
+            **self.origin.metadata().get(MARK, {}),
         }
         return {MARK: {name: value for name, value in told.items() if value is not None}}
 
@@ -128,7 +129,14 @@ def kept_of(memory: Memory) -> Kept:
         record=told.get("record"),
         created_at=_time(told.get("created_at")),
         accessed_at=_time(told.get("accessed_at")),
-        origin=Origin(run_id=memory.run_id, crew=told.get("crew"), task=told.get("task"), agent=told.get("agent")),
+        origin=Origin(
+            run_id=memory.run_id,
+            crew=told.get("crew"),
+            task=told.get("task"),
+            agent=told.get("agent"),
+            crew_name=told.get("crew_name"),
+            task_name=told.get("task_name"),
+        ),
     )
 
 
@@ -156,7 +164,9 @@ def record_of(memory: Memory, *, own_id: bool) -> MemoryRecord:
         "source": memory.source,
         "run": memory.run_id,
         "crew": kept.origin.crew,
+        "crew_name": kept.origin.crew_name,
         "task": kept.origin.task,
+        "task_name": kept.origin.task_name,
         "agent": kept.origin.agent,
     }
     created = kept.created_at or memory.recorded_at
@@ -182,12 +192,6 @@ def zoned(moment: datetime) -> datetime:
 def unzoned(moment: datetime) -> datetime:
     """Return a time as CrewAI has it: in UTC, without a zone."""
     return zoned(moment).replace(tzinfo=None)
-
-
-def _label(text: str | None, limit: int) -> str | None:
-    """Return a text on one line, or `None` for none: roles and tasks come from files, line breaks and all."""
-    shown = "".join(letter if letter.isprintable() else " " for letter in whole(text or ""))
-    return " ".join(shown.split())[:limit].strip() or None
 
 
 def _time(value: object) -> datetime | None:

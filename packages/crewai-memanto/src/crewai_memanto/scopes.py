@@ -14,7 +14,7 @@ from typing import Final
 from crewai.memory.utils import normalize_scope_path
 
 from memanto.adapter import is_kept
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, shown
 from memanto.models import MAX_TAGS
 
 MARK: Final = "crewai"
@@ -28,6 +28,17 @@ MAX_CATEGORIES: Final = MAX_TAGS - DEPTH - 1
 def scope_of(path: str | None) -> str:
     """Return a scope in its normal form: a leading slash, no other that says nothing."""
     return normalize_scope_path(path or "")
+
+
+def listed(name: str, values: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the texts of an argument that takes several.
+
+    Raises:
+        InvalidInputError: It is one text, whose letters would be taken for them.
+    """
+    if isinstance(values, str | bytes):
+        raise InvalidInputError(f"{name} {shown(values)} is one text", hint=f"pass a list: {name}=[…]")
+    return tuple(values or ())
 
 
 def is_below(scope: str, prefix: str) -> bool:

@@ -77,6 +77,8 @@ class MemantoStorage(RecordStore):
         source: str = "crewai",
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        if isinstance(embedder, str) and embedder != "default":
+            raise InvalidInputError(f"embedder {embedder!r} is not known", hint='"default", an Embedder, or none')
         self._style = Style(provenance=_provenance(provenance), source=source)
         self._vectors = HandedVectors(None if embedder is None else lambda: _chosen(embedder))
         memory = Memanto(

@@ -7,11 +7,13 @@ import functools
 from typing import Any, ClassVar, Final
 
 from crewai.tools import BaseTool
+from crewai.tools.memory_tools import RecallMemoryTool, RememberTool
 from crewai.tools.structured_tool import CrewStructuredTool
 from crewai.tools.tool_failure import ToolFailure, ToolFailurePolicy
 from pydantic import BaseModel, Field, PrivateAttr
 
-from crewai_memanto.origin import origin
+from crewai_memanto.listener_work import said
+from crewai_memanto.origin import checked_source, origin
 from memanto import Agent, Memanto
 from memanto.adapter import Failsafe, as_sync
 from memanto.errors import InvalidInputError, MemantoError, NotFoundError
@@ -54,6 +56,7 @@ class MemoryTool(BaseTool):
     def model_post_init(self, context: Any, /) -> None:
         """Check the memory that was given, and take the arguments from the verb, also where a checkpoint tells them."""
         super().model_post_init(context)
+        checked_source(self.source)
         self.args_schema = self._arguments()
         self.cache_function = never
         self._failsafe = Failsafe(f"the tool {self.name!r}", strict=self.strict)
@@ -108,7 +111,7 @@ class MemoryTool(BaseTool):
             if self.strict:
                 raise
             self._failsafe.note("do its work", error)
-            return _failure(f"memory failed; go on without it. {error}", error)
+            return _failure(f"memory failed; go on without it. {said(error)}", error)
 
     async def _arun(self, *plain: Any, **arguments: Any) -> Any:
         return await asyncio.to_thread(functools.partial(self._run, *plain, **arguments))
@@ -132,6 +135,11 @@ class _Held(CrewStructuredTool):
     async def ainvoke(self, input: str | dict[str, Any], config: dict[str, Any] | None = None, **kwargs: Any) -> Any:  # noqa: A002
         """Invoke it in a thread that has the caller's context; the framework's own has none."""
         return await asyncio.to_thread(self.invoke, input, config, **kwargs)
+
+
+def is_of_memory(tool: object) -> bool:
+    """Return whether a tool is one of memory itself, ours or CrewAI's."""
+    return isinstance(tool, MemoryTool | RecallMemoryTool | RememberTool)
 
 
 def is_ours(failure: ToolFailure) -> bool:

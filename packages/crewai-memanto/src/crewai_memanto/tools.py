@@ -56,6 +56,8 @@ def memory_tools(
         InvalidInputError: A name is unknown.
     """
     as_sync(memory)
+    if isinstance(include, str):
+        raise InvalidInputError(f"include {include!r} is a text", hint=f"pass a list: include=[{include!r}]")
     made: list[BaseTool] = []
     for name in include:
         if name not in TOOLS:

@@ -41,7 +41,7 @@ from langgraph_memanto.states import (
 )
 from langgraph_memanto.workers import Workers
 from memanto.checkpoints import Blob, Checkpoint, CheckpointLog, Key, LogSize, Pruned, ThreadInfo
-from memanto.errors import BackendError, InvalidInputError
+from memanto.errors import BackendError, InvalidInputError, shown
 from memanto.times import utc_now
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class MemantoSaver(AsyncTwins, BaseCheckpointSaver[str]):
         clock: Tells the time (aware); for tests.
 
     Raises:
-        InvalidInputError: The agent id or a limit is not valid, or `extra_types` comes with a serializer.
+        InvalidInputError: The agent id, the store or a limit is not valid, or `extra_types` comes with a serializer.
     """
 
     def __init__(
@@ -84,6 +84,12 @@ class MemantoSaver(AsyncTwins, BaseCheckpointSaver[str]):
         max_age: timedelta | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        given: object = agent
+        if not isinstance(given, str):
+            name = getattr(given, "agent", "my-agent")  # of a `Memanto`, which is what the store takes
+            raise InvalidInputError(
+                f"agent {shown(given)} is no name", hint=f'the saver takes the agent\'s name: MemantoSaver("{name}")'
+            )
         if serde is not None and extra_types:
             raise InvalidInputError(
                 "extra_types goes with the default serializer", hint="allow the types in the serializer you pass"

@@ -87,11 +87,13 @@ class Recalled(Small):
 
     notice: str = FENCED
     memories: list[Found] = []
+    next_step: str = ""
 
     @classmethod
-    def of(cls, found: Iterable[Memory | Recollection]) -> Self:
+    def of(cls, found: Iterable[Memory | Recollection], *, next_step: str = "") -> Self:
         """Return memories, or recollections with theirs, in their order."""
-        return cls(memories=[Found.of(one.memory if isinstance(one, Recollection) else one) for one in found])
+        shown = [Found.of(one.memory if isinstance(one, Recollection) else one) for one in found]
+        return cls(memories=shown, next_step=next_step)
 
 
 class VersionLine(Small):
@@ -148,9 +150,10 @@ class Answered(Small):
     missing: list[str] = Field(default=[], description="Parts of the question that memory does not answer.")
     citations: list[Cited] = []
     notes: list[str] = []
+    next_step: str = ""
 
     @classmethod
-    def of(cls, answer: Answer) -> Self:
+    def of(cls, answer: Answer, *, next_step: str = "") -> Self:
         """Return an answer of the core in this shape."""
         cited = [
             Cited(number=one.number, id=one.id, type=one.type.value, date=one.date, confidence=one.confidence)
@@ -162,6 +165,7 @@ class Answered(Small):
             missing=list(answer.missing),
             citations=cited,
             notes=[neutralised(note) for note in answer.notes],
+            next_step=next_step,
         )
 
 
@@ -215,11 +219,13 @@ class Briefed(Small):
 
     text: str = Field(description="Pins, then cited memories, fenced as data; empty when memory has nothing.")
     left_out: dict[str, int] = Field(default={}, description="How many more matched, by section; recall finds them.")
+    next_step: str = ""
 
     @classmethod
-    def of(cls, brief: Brief) -> Self:
+    def of(cls, brief: Brief, *, next_step: str = "") -> Self:
         """Return a brief as fenced text."""
-        return cls(text=brief.fenced(), left_out={section: len(ids) for section, ids in brief.left_out.items()})
+        left_out: dict[str, int] = {section: len(ids) for section, ids in brief.left_out.items()}
+        return cls(text=brief.fenced(), left_out=left_out, next_step=next_step)
 
 
 class Checked(Small):

@@ -6,7 +6,8 @@ it, never by an argument.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -18,12 +19,20 @@ from memanto_mcp.errors import telling
 from memanto_mcp.host import Host
 from memanto_mcp.sdk import Client, Server, ToolError, author, hints
 
+if TYPE_CHECKING:
+    from memanto import AsyncMemanto
+
 _UNSOURCED: Final = (
     "Stored as inferred and quarantined: nothing acts on it yet. A person who has checked it runs "
     "`memanto verify {id}`; or, if you saw it somewhere, remember it again with source_ref and how you know it."
 )
 _INFERRED: Final = (
     "Quarantined: an inferred fact is not believed until a person who has checked it runs `memanto verify {id}`."
+)
+
+_WAITING: Final = (
+    "{count}: recall with quarantined true shows it. Nothing acts on it until a person who has checked it runs "
+    "`memanto verify` with its id."
 )
 
 
@@ -221,22 +230,17 @@ class Tools:
     ) -> results.Recalled:
         """Find memories by meaning and words, or the newest without a query. Every filter combines.
 
-        An empty list means that memory holds nothing on it.
+        An empty list means that memory holds nothing on it that is believed.
         """
         memory = await self._memory()
-        found = await memory.recall(
-            query,
-            types=types,
-            tags=tags,
-            since=since,
-            until=until,
-            as_of=as_of,
-            valid_at=valid_at,
-            min_confidence=min_confidence,
-            status=["quarantined"] if quarantined else [],
-            limit=limit,
-        )
-        return results.Recalled.of(found)
+        filters = {
+            "types": types, "tags": tags, "since": since, "until": until, "as_of": as_of, "valid_at": valid_at,
+            "min_confidence": min_confidence,
+        }  # fmt: skip
+        status = ["quarantined"] if quarantined else []
+        found = await memory.recall(query, status=status, limit=limit, **filters)
+        short = len(found) < limit and not quarantined
+        return results.Recalled.of(found, next_step=await _waiting(memory, query, **filters) if short else "")
 
     async def show(
         self,
@@ -269,7 +273,9 @@ class Tools:
     ) -> results.Answered:
         """Answer a question from memory alone, every claim cited, or say which parts memory does not answer."""
         memory = await self._memory()
-        return results.Answered.of(await memory.answer(question, types=types, as_of=as_of, limit=limit))
+        answer = await memory.answer(question, types=types, as_of=as_of, limit=limit)
+        step = await _waiting(memory, question, types=types, as_of=as_of) if answer.abstained else ""
+        return results.Answered.of(answer, next_step=step)
 
     async def guard(
         self,
@@ -295,7 +301,7 @@ class Tools:
         """Before you plan: goal, plan and constraints, past runs, facts, failures and the runbook for a task."""
         memory = await self._memory()
         brief = await memory.brief(task, task_type=task_type or None, bullets=bullets, budget_tokens=budget_tokens)
-        return results.Briefed.of(brief)
+        return results.Briefed.of(brief, next_step="" if brief.lines() else await _waiting(memory, task))
 
     async def check(
         self,
@@ -309,6 +315,14 @@ class Tools:
         """Ask memory what it should know, and learn which answers hold and where a miss arose."""
         memory = await self._memory()
         return results.Report.of(await memory.check(questions, task_type=task_type or None))
+
+
+async def _waiting(memory: AsyncMemanto, query: str | None, **filters: Any) -> str:
+    """Return that quarantined memories would match too, and what becomes of them; `""` when none does."""
+    from memanto.adapter import held_back  # with what a server's start does without
+
+    count = await asyncio.to_thread(held_back, memory.sync, query, **filters)
+    return _WAITING.format(count=count) if count else ""
 
 
 def next_of(handoffs: list[Any]) -> Any:

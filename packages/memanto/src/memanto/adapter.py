@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import logging
 import threading
@@ -10,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from memanto.errors import InvalidInputError, MemantoError, NotFoundError
+from memanto.errors import InvalidInputError, MemantoError, NotFoundError, shown, told
+from memanto.ids import AGENT_ID
 from memanto.loop.fence import NOTICE, fence_one
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memanto.loop.guard import Trigger
     from memanto.models import Memory, MemoryType
 
-__all__ = ["Failsafe", "as_sync", "claim_type", "is_kept", "newest_first", "warned", "zoned"]
+__all__ = ["Failsafe", "as_sync", "claim_type", "held_back", "is_kept", "newest_first", "warned", "zoned"]
 
 _T = TypeVar("_T")
 _LOGGER: Final = logging.getLogger("memanto")
@@ -27,6 +27,8 @@ _NARROWEST: Final = timedelta(milliseconds=1)
 _WIDEST: Final = timedelta(days=3_650)
 _WIDER: Final = 8
 _HARMLESS: Final = frozenset({"commitment", "decision", "error", "event", "observation", "preference", "relationship"})
+_NEAR: Final = 0.68
+"""Cosine from which a memory that shares no word with a query matches it; as for a brief, see `loop.brief`."""
 _SURE: Final = 0.7
 """Share of the classifier's belief from which a claim takes the type that its words suggest."""
 
@@ -45,8 +47,9 @@ def as_sync(memory: object) -> Memanto:
 
     if isinstance(memory, AsyncMemanto):
         return memory.sync
+    name = repr(memory) if isinstance(memory, str) and AGENT_ID.fullmatch(memory) else '"my-agent"'
     raise InvalidInputError(
-        f"memory {memory!r} is no memory", hint='pass Memanto("my-agent") or AsyncMemanto("my-agent")'
+        f"memory {shown(memory)} is no memory", hint=f"pass Memanto({name}) or AsyncMemanto({name})"
     )
 
 
@@ -116,6 +119,28 @@ def newest_first(memory: Memanto, tags: Iterable[str], *, first: int | None = No
         else:
             return
         since, size = (until - width if width < _WIDEST else None), MAX_LIMIT
+
+
+def held_back(memory: Memanto, query: str | None, /, **filters: Any) -> str:
+    """Return how many quarantined memories match too, as the beginning of a sentence; `""` when none does.
+
+    So that who finds nothing does not take it for certain that nobody said anything. What they say stays untold.
+
+    One matches by a word, by meaning, or without a query by the filters alone.
+
+    Args:
+        memory: Whose.
+        query: What was asked, cut where it is longer than a query may be.
+        **filters: Of `Memanto.recall`, as they were used; no `status`, `everything` or `limit`.
+    """
+    from memanto.counted import counted
+    from memanto.models import MAX_LIMIT, MAX_QUERY, Status
+
+    asked = query[:MAX_QUERY] if query is not None and query.strip() else None
+    found = memory.recall(asked, status=[Status.QUARANTINED], limit=MAX_LIMIT, **filters)
+    whys = [one.why for one in found]
+    count = sum(asked is None or why.lexical_rank is not None or (why.dense_score or 0) >= _NEAR for why in whys)
+    return f"{counted(count, 'quarantined memory')} {'matches' if count == 1 else 'match'} too" if count else ""
 
 
 def warned(triggers: Iterable[Trigger]) -> str:
@@ -193,6 +218,8 @@ class Failsafe:
 
     async def acall(self, doing: str, function: Callable[..., _T], *args: Any, otherwise: _T, **kwargs: Any) -> _T:
         """Do as `call` does, in a thread, so that the event loop goes on. A call that is cancelled runs to its end."""
+        import asyncio  # loaded by who awaits already; the command line does without
+
         bound = functools.partial(self.call, doing, function, *args, otherwise=otherwise, **kwargs)
         return await asyncio.to_thread(bound)
 
@@ -203,7 +230,8 @@ class Failsafe:
             self.last_error = error
             first = self.failures == 1
         if first:
-            code = error.code if isinstance(error, MemantoError) else type(error).__name__
-            _LOGGER.warning("%s cannot %s and goes on without (%s): %s", self.who, doing, code, error)
+            name, _, words = told(error).partition(": ")
+            code = error.code if isinstance(error, MemantoError) else name
+            _LOGGER.warning("%s cannot %s and goes on without (%s): %s", self.who, doing, code, words)
         else:
             _LOGGER.debug("%s cannot %s", self.who, doing, exc_info=error)

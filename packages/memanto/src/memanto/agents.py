@@ -6,7 +6,7 @@ memories, not here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,8 @@ from memanto.errors import ConfigurationError, InvalidInputError
 from memanto.ids import check_agent_id
 
 ACTIVE_FILE: Final = "active"
+_NAMED: Final = 5
+"""Agents that an error names at most."""
 
 
 def activate(home: Path, agent_id: str) -> None:
@@ -63,11 +65,20 @@ def active(home: Path) -> str | None:
         raise ConfigurationError(f"{path} does not name an agent: {error.message}", hint=hint) from error
 
 
-def resolve_agent(flag: str | None, environ: Mapping[str, str], cwd: Path, home: Path) -> tuple[str, str]:
+def resolve_agent(
+    flag: str | None, environ: Mapping[str, str], cwd: Path, home: Path, *, known: Callable[[], Sequence[str]] = tuple
+) -> tuple[str, str]:
     """Return the agent in effect and where it was named.
 
     The first of these counts: `--agent`, the environment variable `MEMANTO_AGENT` (not empty), the nearest
     `.memanto.toml` in or above the working directory, the user's active agent.
+
+    Args:
+        flag: What `--agent` says.
+        environ: The environment.
+        cwd: The working directory.
+        home: The folder of the user's store and settings.
+        known: Returns the agents that are there; asked when none is named, for the error to name them.
 
     Raises:
         InvalidInputError: The flag is no valid agent id.
@@ -84,7 +95,15 @@ def resolve_agent(flag: str | None, environ: Mapping[str, str], cwd: Path, home:
         return found[0], f"project file {found[1]}"
     if current := active(home):
         return current, "active agent"
-    raise ConfigurationError(
-        "no agent is named and none is active",
-        hint="`memanto agent create NAME` makes one, `memanto agent activate NAME` takes up one that is there",
+    raise ConfigurationError("no agent is named and none is active", hint=_choice(known()))
+
+
+def _choice(known: Sequence[str]) -> str:
+    """Return how to name an agent of those that are there."""
+    if not known:
+        return "`memanto agent create NAME` makes one, `memanto agent activate NAME` takes up one that is there"
+    names = ", ".join(known[:_NAMED]) + (f" and {more} more" if (more := len(known) - _NAMED) > 0 else "")
+    return (
+        f"there {'is' if len(known) == 1 else 'are'} {names}: "
+        f"`memanto agent activate {known[0] if len(known) == 1 else 'NAME'}`"
     )

@@ -9,7 +9,7 @@ import time
 import uuid
 from typing import Final
 
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, shown
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
 AGENT_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -62,17 +62,22 @@ def meta_point_id(namespace: str) -> uuid.UUID:
     return uuid.uuid5(_ROOT, f"meta\x00{namespace}")
 
 
-def check_agent_id(value: str) -> str:
+def check_agent_id(value: object) -> str:
     """Return `value` when it is a valid agent id.
 
     Raises:
-        InvalidInputError: It is not 1..64 characters of `[A-Za-z0-9._-]` starting with a letter or digit.
+        InvalidInputError: It is no text, or not 1..64 characters of `[A-Za-z0-9._-]` starting with a letter or digit.
     """
-    if not isinstance(value, str) or not AGENT_ID.fullmatch(value):
-        shown = repr(value if isinstance(value, str) and len(value) <= 80 else str(value)[:80])
-        fit = _UNFIT.sub("-", str(value)[:64]).strip("-._")
+    if not isinstance(value, str):
+        named = getattr(value, "agent", None)  # of a memory, given where its agent's name is meant
         raise InvalidInputError(
-            f"agent id {shown} is not valid",
+            f"agent id {shown(value)} is no text",
+            hint="pass the agent's name" + (f": {named!r}" if isinstance(named, str) else ""),
+        )
+    if not AGENT_ID.fullmatch(value):
+        fit = _UNFIT.sub("-", value[:64]).strip("-._")
+        raise InvalidInputError(
+            f"agent id {shown(value)} is not valid",
             hint="use 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or digit"
             + (f", such as {fit!r}" if fit else ""),
         )

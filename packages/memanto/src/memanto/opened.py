@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from memanto.errors import InvalidInputError, shown
 
 if TYPE_CHECKING:
     from memanto.stores import Store
@@ -25,10 +28,13 @@ class Opened(Generic[_C]):
     Args:
         store: `None` for what the user configured.
         connect: Makes the connection, which is not open yet.
+
+    Raises:
+        InvalidInputError: What was given is no store.
     """
 
     def __init__(self, store: Store | None, connect: Callable[[Store], _C]) -> None:
-        self._given = store
+        self._given = _checked(store)
         self._connect = connect
         self._connection: _C | None = None
         self._lock = threading.RLock()
@@ -66,3 +72,14 @@ class Opened(Generic[_C]):
             if connection is not None:
                 connection.close()
                 self.store.release()
+
+
+def _checked(store: Store | None) -> Store | None:
+    """Return a store as it is; a path, an address or a class of stores is none."""
+    # By what it can do: a store may be anybody's class.
+    if store is None or (callable(getattr(store, "connect", None)) and not isinstance(store, type)):
+        return store
+    path = shown(str(store)) if isinstance(store, str | Path) else "path"
+    raise InvalidInputError(
+        f"store {shown(store)} is no store", hint=f"pass Embedded({path}), InMemory() or Server(url)"
+    )

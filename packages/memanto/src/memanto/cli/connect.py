@@ -278,7 +278,8 @@ class _Options:
         self._session.emit(value if agent is None else {"agent": agent, **value}, lines)
         if not removed and not self._session.json:
             self._session.note("restart the tool; it may ask you to trust the server and the hooks")
-            for lack in _lacking():
+            by_name = any(one.what != "instructions" and not one.own for one in changes)
+            for lack in _lacking(by_name=by_name):
                 self._session.note(lack)
 
 
@@ -289,12 +290,13 @@ def _not_connected(name: str | None) -> NotFoundError:
     )
 
 
-def _lacking() -> Iterator[str]:
-    """Yield what a tool would miss when it starts the server or a hook."""
-    from memanto.connect.detect import program
+def _lacking(*, by_name: bool) -> Iterator[str]:
+    """Yield what a tool would miss when it starts the server or a hook; `by_name`: not by the command's full path."""
+    from memanto.connect.detect import program, unfindable
 
-    if not Path(program(os.environ)).is_absolute():
-        yield "`memanto` is not on your PATH, so tools will not find it: `make install` in a clone puts it there"
+    wanted = by_name or not Path(program(os.environ)).is_absolute()
+    if wanted and (why := unfindable(os.environ)) is not None:
+        yield f"{why}, so tools started elsewhere will not find it: `make install` in a clone puts it there"
     if os.environ.get("MEMANTO_HOME"):
         yield "MEMANTO_HOME is set here; set it where the tool is started too, or it uses another store"
     if importlib.util.find_spec("memanto_mcp") is None:

@@ -14,10 +14,9 @@ from memanto.cli.session import Session
 from memanto.cli.style import Palette
 from memanto.cli.text import explanation_lines, history_lines, memory_lines, result_lines, stamp
 from memanto.cli.verb import verb
-from memanto.counted import counted
 from memanto.errors import InvalidInputError
 from memanto.memory.validation import check_source
-from memanto.models import DEFAULT_LIMIT, MAX_LIMIT, Recollection, Status
+from memanto.models import DEFAULT_LIMIT, Recollection
 
 if TYPE_CHECKING:
     from memanto.client import Memanto
@@ -163,13 +162,13 @@ def recall(
         )
         oldest = handle.status().oldest if not results and knowledge is not None else None
         short = len(results) < limit and not (status or everything)
-        held_back = _held_back(handle, query, asked) if short else 0
+        waiting = _held_back(handle, query, asked) if short else ""
     if recent:
         results.sort(key=lambda one: (one.memory.recorded_at, one.memory.id), reverse=True)
     notes = [
         *([] if results else [_nothing(session, knowledge, oldest)]),
         *([_TIMELESS] if valid_at is not None and results and not any(map(_has_validity, results)) else []),
-        *([f"{_quarantined(held_back)} too; --status quarantined shows it"] if held_back else []),
+        *([f"{waiting}; --status quarantined shows it"] if waiting else []),
     ]
     note = "; ".join(notes) or None
     value = {"results": results, "times": session.times, "note": note}
@@ -178,23 +177,16 @@ def recall(
         session.note(note)
 
 
-_NEAR: Final = 0.68
-"""Cosine from which a memory that shares no word with the query matches it; as for a brief, see `loop.brief`."""
 _TIMELESS: Final = (
     "none of these says when it is true, so --valid-at made no difference; `remember --valid-from` says it, "
     "--as-of asks what was believed then"
 )
 
 
-def _held_back(handle: Memanto, query: str | None, asked: Mapping[str, Any]) -> int:
-    """Return how many quarantined memories match, up to 100: by a word, by meaning, or by the filters alone."""
-    found = handle.recall(query, status=[Status.QUARANTINED], limit=MAX_LIMIT, **asked)
-    whys = [one.why for one in found]
-    return sum(query is None or why.lexical_rank is not None or (why.dense_score or 0) >= _NEAR for why in whys)
+def _held_back(handle: Memanto, query: str | None, asked: Mapping[str, Any]) -> str:
+    from memanto.adapter import held_back
 
-
-def _quarantined(count: int) -> str:
-    return f"{counted(count, 'quarantined memory')} {'matches' if count == 1 else 'match'}"
+    return held_back(handle, query, **asked)
 
 
 def _has_validity(result: Recollection) -> bool:

@@ -6,14 +6,14 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memanto.cli.style import Palette, palette_for
-from memanto.errors import InvalidInputError
+from memanto.errors import InvalidInputError, MemantoError
 from memanto.times import Edge, local_zone, parse_time, utc_now
 
 if TYPE_CHECKING:
@@ -158,10 +158,26 @@ class Session:
         """
         from memanto.agents import resolve_agent
 
-        return resolve_agent(self.agent, os.environ, Path.cwd(), self.home())
+        return resolve_agent(self.agent, os.environ, Path.cwd(), self.home(), known=_known_agents)
 
     def home(self) -> Path:
         """Return the folder of this user's store and settings."""
         from memanto.config import resolve_home
 
         return resolve_home(os.environ, Path.cwd())[0]
+
+
+def _known_agents() -> list[str]:
+    """Return the ids of the store's agents for an error to name; none where they cannot be read."""
+    from memanto.composition import configured_store
+    from memanto.stores import Embedded
+
+    try:
+        store = configured_store()
+        if isinstance(store, Embedded) and not Path(store.path).exists():  # looking must not make it
+            return []
+        with closing(store.connect(utc_now)) as engine:
+            engine.open()
+            return engine.namespaces()
+    except MemantoError:
+        return []

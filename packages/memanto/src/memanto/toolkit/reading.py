@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from memanto.adapter import warned
+from memanto.adapter import held_back, warned
 from memanto.loop.answer_conflict import disagreements
 from memanto.loop.fence import NOTICE, fence, fence_one, neutralised
 from memanto.models import Recollection, Status
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memanto.loop.check import CheckReport
 
 NOTHING: Final = "memory has nothing on this"
+_WAITING: Final = "not believed until a person verifies it: memanto recall --status quarantined"
 
 
 def recall(
@@ -38,7 +39,15 @@ def recall(
     disputed = [one["id"] for one in kept if one["conflicts"]]
     if disputed:
         told += f"\nthese disagree; newer ones come from later knowledge: {', '.join(disputed)}"
+    if len(found) < limit:
+        told += _waiting(memory, asked, types=types, tags=tags, as_of=as_of)
     return told, kept
+
+
+def _waiting(memory: Memanto, query: str | None, **filters: Any) -> str:
+    """Return a line that says how many quarantined memories match too, or `""`."""
+    waiting = held_back(memory, query, **filters)
+    return f"\n{waiting}; {_WAITING}" if waiting else ""
 
 
 def described(found: Sequence[Recollection]) -> list[dict[str, Any]]:
@@ -103,7 +112,8 @@ def answer(memory: Memanto, by: Author, *, question: str, types: Iterable[str] =
         "citations": [{"number": one.number, "id": one.id} for one in given.citations],
         "how": given.how,
     }
-    return "\n".join(_answered(given)), kept
+    told = "\n".join(_answered(given))
+    return told + (_waiting(memory, question, types=types) if given.abstained else ""), kept
 
 
 def _answered(given: Answer) -> Iterable[str]:
@@ -145,7 +155,9 @@ def brief(
     """Say what to know before planning: goal, plan, constraints, then a few cited lines."""
     found = memory.brief(task, task_type=task_type, budget_tokens=budget_tokens)
     hidden = sum(map(len, found.left_out.values()))
-    told = found.fenced() or NOTHING
+    told = found.fenced()
+    if not told:
+        told = NOTHING + _waiting(memory, task)
     if hidden:
         told += f"\n{hidden} more matched; recall finds them"
     return told, [one.id for one in found.memories]
