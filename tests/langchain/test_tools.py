@@ -260,6 +260,8 @@ def test_a_cancelled_call_writes_whole_or_not_at_all(tools: dict[str, BaseTool],
 def test_tools_are_chosen_by_name_and_may_have_a_prefix(memory: Memanto) -> None:
     assert [tool.name for tool in memory_tools(memory)] == list(TOOLS)
     assert [tool.name for tool in memory_tools(memory, ["recall"], prefix="memory_")] == ["memory_recall"]
+    with pytest.raises(InvalidInputError, match=r"include=\['recall'\]"):
+        memory_tools(memory, "recall")
     with pytest.raises(InvalidInputError, match="no tool 'drop'"):
         memory_tools(memory, ["drop"])
     with pytest.raises(MemantoError):

@@ -12,7 +12,7 @@ from langchain_memanto.tools_ask import AnswerTool, CheckTool, RecallTool, Remem
 from langchain_memanto.tools_loop import BriefTool, FeedbackTool, GuardTool, HandoffTool, RecordFailureTool
 from memanto import Memanto
 from memanto.adapter import as_sync
-from memanto.errors import InvalidInputError
+from memanto.toolkit import chosen
 
 if TYPE_CHECKING:
     from memanto import AsyncMemanto
@@ -53,13 +53,11 @@ def memory_tools(
         strict: Raise when memory fails.
 
     Raises:
-        InvalidInputError: A name is unknown.
+        InvalidInputError: A name is unknown, or `include` is a text.
     """
     as_sync(memory)
     made: list[BaseTool] = []
-    for name in include:
-        if name not in TOOLS:
-            raise InvalidInputError(f"there is no tool {name!r}", hint=f"one of {', '.join(TOOLS)}")
+    for name in chosen(include):
         options: dict[str, Any] = {"allow_stated": allow_stated} if name == "remember" else {}
         made.append(TOOLS[name](memory=memory, name=f"{prefix}{name}", source=source, strict=strict, **options))
     return made

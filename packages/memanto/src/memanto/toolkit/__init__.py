@@ -5,16 +5,17 @@ An adapter wraps `VERBS` in its framework's kind of tool, so that a model meets 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel
 
+from memanto.errors import InvalidInputError
 from memanto.toolkit import arguments, reading, writing
 from memanto.toolkit.writing import Author, Told
 
-__all__ = ["VERBS", "Author", "Told", "Verb"]
+__all__ = ["VERBS", "Author", "Told", "Verb", "chosen"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +110,18 @@ VERBS: Final[Mapping[str, Verb]] = {
 Each has a `name`, a `description`, its `arguments` as a Pydantic model, and `act`, which takes a memory, an `Author`
 and the arguments, and returns a text for the model and plain values for a program.
 """
+
+
+def chosen(include: Iterable[str]) -> list[str]:
+    """Return the names of verbs that a program asks tools for, in its order.
+
+    Raises:
+        InvalidInputError: A name is unknown, or a text stands where a list belongs.
+    """
+    if isinstance(include, str):
+        raise InvalidInputError(f"include {include!r} is a text", hint=f"pass a list: include=[{include!r}]")
+    names = list(include)
+    for name in names:
+        if name not in VERBS:
+            raise InvalidInputError(f"there is no tool {name!r}", hint=f"one of {', '.join(VERBS)}")
+    return names
