@@ -48,8 +48,8 @@ class MemantoMemory(Memory):
     agent reads and writes.
 
     **What is stored.** A text is one memory; said again in the same scope it stays one. Crew, task, agent and run are
-    kept with it. What a model made is a claim, so its provenance is `inferred`; its type is told from its words, but it
-    never becomes a `fact` that way, which would wait in quarantine: it becomes a `learning`. It is recalled as
+    kept with it. What a model made is a claim, so its provenance is `inferred` and its type mostly `learning`: what its
+    words surely say, but never a fact, a goal or an instruction (see `memanto.adapter.claim_type`). It is recalled as
     inferred, takes no trusted memory's place, and stays out of briefs until somebody verifies it.
 
     **Scopes.** The root is the agent's whole memory, also what other surfaces wrote. A scope below it is a path that
@@ -68,7 +68,7 @@ class MemantoMemory(Memory):
     Attributes:
         memory: A `Memanto` or `AsyncMemanto`, which stays its owner's to close, or an agent id in the configured store,
             which `close` lets go of.
-        type: Of everything stored; what each text says when missing.
+        type: Of everything stored; by `claim_type` when missing.
         provenance: Of everything stored.
         source: Who writes, 1..64 of `[A-Za-z0-9._-]`.
         max_findings: Findings kept of one output at most.
