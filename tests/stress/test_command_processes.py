@@ -198,9 +198,14 @@ def test_a_home_that_may_not_be_written_is_refused_with_its_path(cli: Cli) -> No
             path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def test_no_agent_anywhere_exits_2_and_says_how_to_make_one(cli: Cli) -> None:
+def test_no_active_agent_exits_2_and_says_which_there_are_or_how_to_make_one(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cli.done("agent", "deactivate")
-    assert "agent create" in refused(cli("remember", "x", "--json"))["hint"]
+    assert "agent activate loop" in refused(cli("remember", "x", "--json"))["hint"]
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("MEMANTO_HOME", str(tmp_path / "empty"))
+        assert "agent create" in refused(cli("remember", "x", "--json"))["hint"]
     assert refused(cli("remember", "x", "--agent", "nobody", "--json"), 3)["hint"]
     cli.done("agent", "create", "Loop")
     cli.done("agent", "create", "LOOP")
