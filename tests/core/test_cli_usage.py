@@ -296,7 +296,7 @@ def test_without_an_active_agent_both_ways_to_one_are_named(loop: Cli) -> None:
     loop.done("agent", "deactivate")
     error = loop("recall", "--json").error
     assert error["code"] == "configuration"
-    for command in ("agent create NAME", "agent activate NAME"):
+    for command in ("agent create NAME", "agent activate my-loop"):
         assert f"`memanto {command}`" in error["hint"]
 
 

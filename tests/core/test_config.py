@@ -327,15 +327,15 @@ def test_the_agent_is_named_by_flag_environment_project_file_or_the_active_agent
 @pytest.mark.parametrize(
     ("known", "hint"),
     [
-        (["shop"], "there is shop: `memanto agent activate shop`"),
-        (["a", "b"], "there are a, b: `memanto agent activate NAME`"),
-        (list("abcdefg"), "there are a, b, c, d, e and 2 more: `memanto agent activate NAME`"),
+        (["shop"], "there is shop: `memanto agent activate shop` takes it up"),
+        (["a", "b"], "there are a, b: `memanto agent activate NAME` takes one up"),
+        (list("abcdefg"), "there are a, b, c, d, e and 2 more: `memanto agent activate NAME` takes one up"),
     ],
 )
 def test_where_no_agent_is_named_those_that_are_there_are(home: Path, cwd: Path, known: list[str], hint: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         resolve_agent(None, {}, cwd, home, known=lambda: known)
-    assert caught.value.hint == hint
+    assert caught.value.hint == f"{hint}, `memanto agent create NAME` makes another"
 
 
 def test_a_wrong_agent_id_is_refused_by_where_it_stands(home: Path, cwd: Path) -> None:

@@ -103,7 +103,7 @@ def _choice(known: Sequence[str]) -> str:
     if not known:
         return "`memanto agent create NAME` makes one, `memanto agent activate NAME` takes up one that is there"
     names = ", ".join(known[:_NAMED]) + (f" and {more} more" if (more := len(known) - _NAMED) > 0 else "")
+    are, one, it = ("is", known[0], "it") if len(known) == 1 else ("are", "NAME", "one")
     return (
-        f"there {'is' if len(known) == 1 else 'are'} {names}: "
-        f"`memanto agent activate {known[0] if len(known) == 1 else 'NAME'}`"
+        f"there {are} {names}: `memanto agent activate {one}` takes {it} up, `memanto agent create NAME` makes another"
     )

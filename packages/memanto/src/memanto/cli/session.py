@@ -150,15 +150,19 @@ class Session:
         """
         return self.chosen_agent()[0]
 
-    def chosen_agent(self) -> tuple[str, str]:
+    def chosen_agent(self, *, look: bool = True) -> tuple[str, str]:
         """Return the agent in effect and where it was named: flag, environment, project file or active agent.
+
+        Args:
+            look: Open the store, where none is named, for the error to name those that are there.
 
         Raises:
             ConfigurationError: No agent is named anywhere.
         """
         from memanto.agents import resolve_agent
 
-        return resolve_agent(self.agent, os.environ, Path.cwd(), self.home(), known=_known_agents)
+        known = _known_agents if look else tuple
+        return resolve_agent(self.agent, os.environ, Path.cwd(), self.home(), known=known)
 
     def home(self) -> Path:
         """Return the folder of this user's store and settings."""

@@ -49,7 +49,7 @@ def show(session: Session) -> None:
     found = _settings()
     rows = [(name, getattr(found, name), found.origins[name]) for name in SETTING_NAMES]
     with suppress(ConfigurationError):  # nobody has to have an agent yet
-        agent, origin = session.chosen_agent()
+        agent, origin = session.chosen_agent(look=False)
         rows[SETTING_NAMES.index("agent")] = ("agent", agent, origin)
     value = {name: {"value": held, "origin": origin} for name, held, origin in rows}
 
